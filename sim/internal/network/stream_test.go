@@ -176,72 +176,74 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// hopeless has connections that are given up, and after how long.
+var hopeless = []struct {
+	name  string
+	do    func(c *cluster) *streamSocket
+	after time.Duration
+	err   syscall.Errno
+}{
+	{"nobody answers", func(c *cluster) *streamSocket {
+		c.cut()
+		return c.ask(c.a, "10.0.0.2:7")
+	}, 127*time.Second + time.Millisecond, syscall.ETIMEDOUT},
+	{"nobody acknowledges", func(c *cluster) *streamSocket {
+		s, _ := c.pair()
+		c.cut()
+		send(c.t, s, "lost")
+		return s
+	}, 924600*time.Millisecond + 4*time.Millisecond, syscall.ETIMEDOUT},
+	{"a peer that vanished", func(c *cluster) *streamSocket {
+		s, _ := c.pair()
+		c.b.stack.node.Up = false
+		c.b.stack.DropAll()
+		return s
+	}, 150*time.Second + 3*time.Millisecond, syscall.ETIMEDOUT},
+	{"after a dial that had to ask again", func(c *cluster) *streamSocket {
+		c.cut()
+		c.listen(c.b, "0.0.0.0:7", 0)
+		s := c.ask(c.a, "10.0.0.2:7")
+		c.sleep(500 * time.Millisecond)
+		c.Heal()
+		c.until(func() bool { return s.Ready(driver.Writable) })
+		c.sleep(100 * time.Millisecond) // it is accepted by nobody
+		c.b.stack.node.Up = false
+		c.b.stack.DropAll()
+		return s
+	}, 151*time.Second + 102*time.Millisecond, syscall.ETIMEDOUT},
+	{"a peer that is there again", func(c *cluster) *streamSocket {
+		s, _ := c.pair()
+		c.b.stack.node.Up = false
+		c.b.stack.DropAll()
+		c.sleep(40 * time.Second)
+		c.b.stack.node.Up = true
+		return s
+	}, 45*time.Second + 3*time.Millisecond, syscall.ECONNRESET},
+	{"a reset that is lost", func(c *cluster) *streamSocket {
+		s, peer := c.pair()
+		peer.Close()
+		c.sleep(2 * time.Millisecond)
+		send(c.t, s, "x")
+		c.sleep(1500 * time.Microsecond)
+		c.cut()
+		return s
+	}, 924600*time.Millisecond + 7*time.Millisecond, syscall.ETIMEDOUT},
+	{"a reset that is late", func(c *cluster) *streamSocket {
+		s, peer := c.pair()
+		peer.Close()
+		c.sleep(2 * time.Millisecond)
+		send(c.t, s, "x")
+		c.sleep(1500 * time.Microsecond)
+		c.cut()
+		c.sleep(500 * time.Millisecond)
+		c.Heal()
+		return s
+	}, 600*time.Millisecond + 7*time.Millisecond, syscall.EPIPE},
+}
+
 // TestGiveUp: how long a connection is tried, as on Linux, and what it then fails with.
 func TestGiveUp(t *testing.T) {
-	ms := time.Millisecond
-	for _, one := range []struct {
-		name  string
-		do    func(c *cluster) *streamSocket
-		after time.Duration
-		err   syscall.Errno
-	}{
-		{"nobody answers", func(c *cluster) *streamSocket {
-			c.cut()
-			return c.ask(c.a, "10.0.0.2:7")
-		}, 127*time.Second + ms, syscall.ETIMEDOUT},
-		{"nobody acknowledges", func(c *cluster) *streamSocket {
-			s, _ := c.pair()
-			c.cut()
-			send(t, s, "lost")
-			return s
-		}, 924600*ms + 4*ms, syscall.ETIMEDOUT},
-		{"a peer that vanished", func(c *cluster) *streamSocket {
-			s, _ := c.pair()
-			c.b.stack.node.Up = false
-			c.b.stack.DropAll()
-			return s
-		}, 150*time.Second + 3*ms, syscall.ETIMEDOUT},
-		{"after a dial that had to ask again", func(c *cluster) *streamSocket {
-			c.cut()
-			c.listen(c.b, "0.0.0.0:7", 0)
-			s := c.ask(c.a, "10.0.0.2:7")
-			c.sleep(500 * ms)
-			c.Heal()
-			c.until(func() bool { return s.Ready(driver.Writable) })
-			c.sleep(100 * ms) // it is accepted by nobody
-			c.b.stack.node.Up = false
-			c.b.stack.DropAll()
-			return s
-		}, 151*time.Second + 102*ms, syscall.ETIMEDOUT},
-		{"a peer that is there again", func(c *cluster) *streamSocket {
-			s, _ := c.pair()
-			c.b.stack.node.Up = false
-			c.b.stack.DropAll()
-			c.sleep(40 * time.Second)
-			c.b.stack.node.Up = true
-			return s
-		}, 45*time.Second + 3*ms, syscall.ECONNRESET},
-		{"a reset that is lost", func(c *cluster) *streamSocket {
-			s, peer := c.pair()
-			peer.Close()
-			c.sleep(2 * ms)
-			send(t, s, "x")
-			c.sleep(1500 * time.Microsecond)
-			c.cut()
-			return s
-		}, 924600*ms + 7*ms, syscall.ETIMEDOUT},
-		{"a reset that is late", func(c *cluster) *streamSocket {
-			s, peer := c.pair()
-			peer.Close()
-			c.sleep(2 * ms)
-			send(t, s, "x")
-			c.sleep(1500 * time.Microsecond)
-			c.cut()
-			c.sleep(500 * ms)
-			c.Heal()
-			return s
-		}, 600*ms + 7*ms, syscall.EPIPE},
-	} {
+	for _, one := range hopeless {
 		t.Run(one.name, func(t *testing.T) {
 			c := newCluster(t)
 			s := one.do(c)
@@ -439,89 +441,91 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// attempts are connections that a asks for, by how each ends.
+var attempts = map[string]func(c *cluster){
+	"none": func(c *cluster) {},
+	"closed when the answer is under way": func(c *cluster) {
+		s := c.ask(c.a, "10.0.0.2:7")
+		c.sleep(1500 * time.Microsecond)
+		s.Close()
+	},
+	"no power when the answer is under way": func(c *cluster) {
+		c.ask(c.a, "10.0.0.2:7")
+		c.sleep(1500 * time.Microsecond)
+		c.a.stack.node.Outages++
+		c.a.stack.DropAll()
+		c.a = c.a.stack.node.Boot().Loop(func() {})
+	},
+	"the answer is lost": func(c *cluster) {
+		s := c.ask(c.a, "10.0.0.2:7")
+		c.sleep(1500 * time.Microsecond)
+		c.cut()
+		c.until(func() bool { return s.err != 0 })
+		c.Heal()
+	},
+	"the answer is lost once": func(c *cluster) {
+		s := c.ask(c.a, "10.0.0.2:7")
+		c.sleep(1500 * time.Microsecond)
+		c.cut()
+		c.sleep(500 * time.Microsecond)
+		c.Heal()
+		c.until(func() bool { return s.Ready(driver.Writable) })
+	},
+	"the answer is held": func(c *cluster) {
+		s := c.ask(c.a, "10.0.0.2:7")
+		c.back().Hold()
+		c.sleep(500 * time.Millisecond)
+		c.back().Release()
+		c.until(func() bool { return s.Ready(driver.Writable) })
+	},
+	"reset at once": func(c *cluster) {
+		s, _ := c.dial()
+		s.SetOption(driver.Linger, 0)
+		s.Close()
+	},
+	"reset behind a cut": func(c *cluster) {
+		s, _ := c.dial()
+		c.cut()
+		c.sleep(100 * time.Millisecond)
+		s.SetOption(driver.Linger, 0)
+		s.Close()
+		c.Heal()
+	},
+	"closed, and nothing arrives": func(c *cluster) {
+		s, _ := c.dial()
+		c.cut()
+		s.Close()
+		c.sleep(time.Hour)
+		c.Heal()
+	},
+	"no power, and nothing arrives": func(c *cluster) {
+		c.dial()
+		c.cut()
+		c.a.stack.node.Outages++
+		c.a.stack.DropAll()
+		c.sleep(time.Hour)
+		c.Heal()
+		c.a = c.a.stack.node.Boot().Loop(func() {})
+	},
+	"no power after that": func(c *cluster) {
+		c.dial()
+		c.cut()
+		c.sleep(100 * time.Millisecond)
+		c.a.stack.node.Outages++
+		c.a.stack.DropAll()
+		c.Heal()
+		c.a = c.a.stack.node.Boot().Loop(func() {})
+	},
+	"reset when it has been accepted": func(c *cluster) {
+		s, _ := c.dial()
+		c.sleep(10 * time.Millisecond)
+		s.Close()
+	},
+}
+
 // TestBacklog: a listener has as much room for connections as before, however an attempt ends.
 func TestBacklog(t *testing.T) {
-	const us = time.Microsecond
-	for name, attempt := range map[string]func(c *cluster){
-		"none": func(c *cluster) {},
-		"closed when the answer is under way": func(c *cluster) {
-			s := c.ask(c.a, "10.0.0.2:7")
-			c.sleep(1500 * us)
-			s.Close()
-		},
-		"no power when the answer is under way": func(c *cluster) {
-			c.ask(c.a, "10.0.0.2:7")
-			c.sleep(1500 * us)
-			c.a.stack.node.Outages++
-			c.a.stack.DropAll()
-			c.a = c.a.stack.node.Boot().Loop(func() {})
-		},
-		"the answer is lost": func(c *cluster) {
-			s := c.ask(c.a, "10.0.0.2:7")
-			c.sleep(1500 * us)
-			c.cut()
-			c.until(func() bool { return s.err != 0 })
-			c.Heal()
-		},
-		"the answer is lost once": func(c *cluster) {
-			s := c.ask(c.a, "10.0.0.2:7")
-			c.sleep(1500 * us)
-			c.cut()
-			c.sleep(500 * us)
-			c.Heal()
-			c.until(func() bool { return s.Ready(driver.Writable) })
-		},
-		"the answer is held": func(c *cluster) {
-			s := c.ask(c.a, "10.0.0.2:7")
-			c.back().Hold()
-			c.sleep(500 * time.Millisecond)
-			c.back().Release()
-			c.until(func() bool { return s.Ready(driver.Writable) })
-		},
-		"reset at once": func(c *cluster) {
-			s, _ := c.dial()
-			s.SetOption(driver.Linger, 0)
-			s.Close()
-		},
-		"reset behind a cut": func(c *cluster) {
-			s, _ := c.dial()
-			c.cut()
-			c.sleep(100 * time.Millisecond)
-			s.SetOption(driver.Linger, 0)
-			s.Close()
-			c.Heal()
-		},
-		"closed, and nothing arrives": func(c *cluster) {
-			s, _ := c.dial()
-			c.cut()
-			s.Close()
-			c.sleep(time.Hour)
-			c.Heal()
-		},
-		"no power, and nothing arrives": func(c *cluster) {
-			c.dial()
-			c.cut()
-			c.a.stack.node.Outages++
-			c.a.stack.DropAll()
-			c.sleep(time.Hour)
-			c.Heal()
-			c.a = c.a.stack.node.Boot().Loop(func() {})
-		},
-		"no power after that": func(c *cluster) {
-			c.dial()
-			c.cut()
-			c.sleep(100 * time.Millisecond)
-			c.a.stack.node.Outages++
-			c.a.stack.DropAll()
-			c.Heal()
-			c.a = c.a.stack.node.Boot().Loop(func() {})
-		},
-		"reset when it has been accepted": func(c *cluster) {
-			s, _ := c.dial()
-			c.sleep(10 * time.Millisecond)
-			s.Close()
-		},
-	} {
+	for name, attempt := range attempts {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			l := c.listen(c.b, "0.0.0.0:7", 2)
