@@ -524,7 +524,7 @@ func TestCutOffCountAsDown(t *testing.T) {
 	if c.strike(target, uint64(choice.Crash)+1); a.up {
 		t.Error("nothing strikes when the cut was forgotten")
 	}
-	c.partition(c.targets[1], 1|3<<3, time.Second)
+	c.partition(c.targets[1], 1|5<<3, time.Second)
 	if c.down() != 2 {
 		t.Errorf("beside one that is down a partition cuts off %d", c.down()-1)
 	}
@@ -590,8 +590,8 @@ func TestDamageIsLimited(t *testing.T) {
 	}
 }
 
-// TestRates: faults strike as often as their rates say, each host as often, and none that is spared;
-// nothing strikes when the world is quiet. Some wait for the next event of their host.
+// TestRates: faults strike as often as their rates say, each host as often, and none that is
+// spared; nothing strikes when the world is quiet. Some wait for the next event of their host.
 func TestRates(t *testing.T) {
 	var pauses, names [3]int
 	none := 0
