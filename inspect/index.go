@@ -48,12 +48,18 @@ func (x index) find(keys []uint64, key uint64) (int, bool) {
 // byID returns a function that finds the place of a task among the loop's by its
 // number.
 func (l *Loop) byID() func(id uint64) (place int, ok bool) {
+	ids, x, _ := l.index()
+	return func(id uint64) (int, bool) { return x.find(ids, id) }
+}
+
+// index returns the numbers of the tasks and their index, and reports whether they all differ.
+func (l *Loop) index() ([]uint64, index, bool) {
 	ids := make([]uint64, len(l.Tasks))
 	for i, t := range l.Tasks {
 		ids[i] = t.ID
 	}
-	x, _ := newIndex(ids)
-	return func(id uint64) (int, bool) { return x.find(ids, id) }
+	x, differ := newIndex(ids)
+	return ids, x, differ
 }
 
 // briefOf returns the brief of a task of the loop; nil if there is none.

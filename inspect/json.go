@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"reflect"
 	"strings"
 )
@@ -409,6 +410,9 @@ func (r *reading) loop(d loopDocument) (*Loop, error) {
 		if task.Task == nil {
 			return nil, errors.New("the snapshot is damaged: a task is empty")
 		}
+		if o := task.Owner; o != nil && o[1] > math.MaxInt32 {
+			return nil, fmt.Errorf("the snapshot is damaged: a task is owned by a scope at depth %d", o[1])
+		}
 		read := task.read()
 		read.Stack, read.Site, read.Offload = r.stack(task.Stack), r.frame(task.Site), r.goroutine(task.Offload)
 		if r.damaged = r.damaged || task.Func < 0 || task.Func >= len(r.Functions); r.damaged {
@@ -416,6 +420,10 @@ func (r *reading) loop(d loopDocument) (*Loop, error) {
 		}
 		read.Func = r.Functions[task.Func]
 		l.Tasks = append(l.Tasks, read)
+	}
+	// The tree would have no end if a task were its own owner.
+	if _, _, differ := l.index(); !differ {
+		return nil, errors.New("the snapshot is damaged: two tasks with one number")
 	}
 	return l, nil
 }

@@ -112,6 +112,7 @@ func filled(v reflect.Value) {
 func TestSchema(t *testing.T) {
 	var p, empty inspect.Program
 	filled(reflect.ValueOf(&p).Elem())
+	p.Loops[0].Tasks[1].ID, p.Loops[1].Tasks[1].ID = 9, 9 // no two tasks have one number
 	p.Loops[0].Tasks[0].Waiting = p.Loops[0].Tasks[0].What + " <more>"
 	p.Loops[1].Tasks[1].Stack = nil
 	p.Loops[0].Tasks[0].Parent, p.Loops[1].Tasks[0].Parent = 77, 0 // neither is the owner's host
@@ -158,6 +159,8 @@ func TestReadJSON(t *testing.T) {
 		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{}]}]}`:                                                          "a task is empty",
 		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"stack":3}]}],"stacks":[],"functions":["f"]}`:            "none of 0, 1 and 0",
 		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"site":1}]}],"frames":[{"func":"a"}],"functions":["f"]}`: "none of 0, 1 and 1",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":1,"owner":[1,18446744073709551615]}]}],"functions":["f"]}`: "a scope at depth 18446744073709551615",
+		`{"version":1,"pid":1,"loops":[{"id":1,"tasks":[{"id":7},{"id":8},{"id":7}]}],"functions":["f"]}`:                "two tasks with one number",
 	} {
 		if _, err := inspect.ReadJSON(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
