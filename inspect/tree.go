@@ -48,7 +48,7 @@ func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 		_ = p.WriteGoroutines(out, o.Full)
 	}
 	err := out.Flush()
-	if o.MaxLines > 0 && lines.left <= 0 && err == nil {
+	if lines.cut && err == nil {
 		_, err = fmt.Fprintf(w, "... more than %s\n", count(o.MaxLines, "line"))
 	}
 	return err
@@ -58,6 +58,7 @@ func (p *Program) WriteTree(w io.Writer, o TreeOptions) error {
 type counter struct {
 	w    io.Writer
 	left int
+	cut  bool // tasks were left out, because there were more lines than may be
 }
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -142,6 +143,7 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 	}
 	for i, l := range lines {
 		if t.options.MaxLines > 0 && t.lines.left <= 0 {
+			t.lines.cut = true
 			return
 		}
 		branch, below := "├─ ", "│  "

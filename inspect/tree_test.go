@@ -38,20 +38,37 @@ func TestTreeOfMoved(t *testing.T) {
 	}
 }
 
-// TestTreeOfAlike: tasks are alike if what is shown of them is.
+// TestTreeOfAlike: tasks are alike if what is shown of them is. As few as four are shown one by
+// one.
 func TestTreeOfAlike(t *testing.T) {
-	l := &inspect.Loop{Name: "l", Exact: true}
-	for id := range uint64(6) {
-		under := inspect.Frame{Func: "iter.Pull", Line: int(id % 2)}
-		l.Tasks = append(l.Tasks, &inspect.Task{ID: 1 + id, State: "waiting", Stack: []inspect.Frame{under, {Func: "main.f", Line: 7}}})
+	calls := func(fn string, line int) []inspect.Frame {
+		return []inspect.Frame{{Func: "iter.Pull", Line: line}, {Func: fn, Line: 7}}
 	}
-	for full, want := range map[bool]int{false: 1, true: 6} {
-		var b strings.Builder
-		if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		task          func(i int) inspect.Task
+		n, want, full int
+	}{
+		"stacks that differ in calls of Rondo": {func(i int) inspect.Task { return inspect.Task{Stack: calls("main.f", i%2)} }, 6, 1, 6},
+		"four":                                 {func(int) inspect.Task { return inspect.Task{Stack: calls("main.f", 1)} }, 4, 4, 4},
+		"five":                                 {func(int) inspect.Task { return inspect.Task{Stack: calls("main.f", 1)} }, 5, 1, 1},
+		"stacks of what they have offloaded": {func(i int) inspect.Task {
+			return inspect.Task{Offload: &inspect.Goroutine{Stack: calls(fmt.Sprint("main.f", i%2), 1)}}
+		}, 10, 2, 2},
+	} {
+		l := &inspect.Loop{Name: "l", Exact: true}
+		for i := range c.n {
+			k := c.task(i)
+			k.ID, k.State = uint64(1+i), "waiting"
+			l.Tasks = append(l.Tasks, &k)
 		}
-		if got := strings.Count(b.String(), "─ "); got != want {
-			t.Errorf("full %v: %d tasks are written, want %d:\n%s", full, got, want, b.String())
+		for full, want := range map[bool]int{false: c.want, true: c.full} {
+			var b strings.Builder
+			if err := (&inspect.Program{Loops: []*inspect.Loop{l}}).WriteTree(&b, inspect.TreeOptions{Full: full}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(b.String(), "─ "); got != want {
+				t.Errorf("%s, full %v: %d tasks are written, want %d:\n%s", name, full, got, want, b.String())
+			}
 		}
 	}
 }
@@ -64,8 +81,9 @@ func TestTreeOfAll(t *testing.T) {
 			Stack:  []inspect.Frame{frame("github.com/rondo-go/rondo.Group", 1), frame("main.run", 2)},
 			Scopes: []inspect.Scope{{Kind: "timeout", Tasks: 1, Left: time.Minute}, {Kind: "group", Tasks: 2, Cancelled: true}}},
 		{ID: 2, Name: "outer", State: "ready", Owner: &inspect.ScopeID{Host: 1, Depth: 1}},
-		{ID: 3, Name: "reads", State: "running", Cancelled: true, Owner: &inspect.ScopeID{Host: 1, Depth: 2}},
+		{ID: 3, Name: "reads", State: "running", Cancelled: true, Owner: &inspect.ScopeID{Host: 1, Depth: 2}, Stack: []inspect.Frame{frame("main.read", 5)}},
 		{ID: 4, Name: "away", State: "waiting", Since: time.Second, Waiting: "offload", Owner: &inspect.ScopeID{Host: 1, Depth: 2},
+			Scopes:  []inspect.Scope{{Kind: "shield"}},
 			Offload: &inspect.Goroutine{ID: 9, State: "sleep", Stack: []inspect.Frame{frame("time.Sleep", 3), frame("main.slow", 4)}}},
 		{ID: 5, Name: "loose", State: "ready", Owner: &inspect.ScopeID{Host: 1, Depth: 3}},
 		{ID: 6, Name: "last", State: "ready"},
@@ -81,9 +99,11 @@ func TestTreeOfAll(t *testing.T) {
 │     ├─ #2 outer  ready
 │     └─ group, 2 tasks, cancelled
 │        ├─ #3 reads  running, cancelled
+│        │     main.read f.go:5
 │        └─ #4 away  waiting 1s for offload
-│              goroutine 9 [sleep]
-│                 main.slow f.go:4
+│           │  goroutine 9 [sleep]
+│           │     main.slow f.go:4
+│           └─ shield, 0 tasks
 └─ #6 last  ready
 `, true: `
 ├─ #1 main  waiting 2s for group  (main.run)
@@ -97,10 +117,12 @@ func TestTreeOfAll(t *testing.T) {
 │     ├─ #2 outer  ready
 │     └─ group, 2 tasks, cancelled
 │        ├─ #3 reads  running, cancelled
+│        │     main.read f.go:5
 │        └─ #4 away  waiting 1s for offload
-│              goroutine 9 [sleep]
-│                 time.Sleep f.go:3
-│                 main.slow f.go:4
+│           │  goroutine 9 [sleep]
+│           │     time.Sleep f.go:3
+│           │     main.slow f.go:4
+│           └─ shield, 0 tasks
 └─ #6 last  ready
 `} {
 		var b strings.Builder
@@ -128,6 +150,56 @@ func TestTreeLimit(t *testing.T) {
 		lines := strings.Count(b.String(), "\n")
 		if said := strings.HasSuffix(b.String(), fmt.Sprintf("... more than %d line", most)+map[bool]string{true: "\n", false: "s\n"}[most == 1]); said != cut || cut && lines > most+100 {
 			t.Errorf("MaxLines %d: %d lines, and that there are more is said: %v", most, lines, said)
+		}
+	}
+	// Of a tree of just as many lines, or that was written before they were counted, nothing is
+	// left out.
+	l.Tasks = l.Tasks[:8]
+	var whole strings.Builder
+	if err := p.WriteTree(&whole, inspect.TreeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{strings.Count(whole.String(), "\n"), 1} {
+		var b strings.Builder
+		if err := p.WriteTree(&b, inspect.TreeOptions{MaxLines: most}); err != nil || b.String() != whole.String() {
+			t.Errorf("MaxLines %d (%v):\n%s\nwant\n%s", most, err, b.String(), whole.String())
+		}
+	}
+}
+
+// TestTreeOfLoops: of several loops there is a table first. A cycle follows the tasks of its loop,
+// and rings through several loops come after all loops, before the goroutines.
+func TestTreeOfLoops(t *testing.T) {
+	p := &inspect.Program{PID: 7, Go: "go1", Loops: []*inspect.Loop{
+		{Name: "a", Exact: true, Cycles: [][]uint64{{1, 2}}, Tasks: []*inspect.Task{{ID: 1, Name: "x", State: "ready"}, {ID: 2, Name: "y", State: "ready"}}},
+		{Name: "b", Exact: true, Tasks: []*inspect.Task{{ID: 1, Name: "z", State: "ready"}}},
+	}, Rings: [][]inspect.TaskID{{{Loop: "a", ID: 1}, {Loop: "b", ID: 1}}}, Goroutines: []*inspect.Goroutine{{ID: 5, State: "sleep", Func: "main.f"}}}
+	one := &inspect.Program{PID: 7, Go: "go1", Loops: p.Loops[1:]}
+	for p, want := range map[*inspect.Program]string{one: `process 7, go1: 1 task in 1 loop
+
+b: 1 task, - connections, 0 ready, 0 timers, up 0s, busy 0 %
+└─ #1 z  ready
+`, p: `process 7, go1: 3 tasks in 2 loops
+
+LOOP   TASKS   CONNS   BUSY   READY   TIMERS   UP
+a          2       -    0 %       0        0   0s
+b          1       -    0 %       0        0   0s
+
+a: 2 tasks, - connections, 0 ready, 0 timers, up 0s, busy 0 %
+├─ #1 x  ready
+└─ #2 y  ready
+CYCLE: #1 x waits for #2 y, which waits for #1 x
+
+b: 1 task, - connections, 0 ready, 0 timers, up 0s, busy 0 %
+└─ #1 z  ready
+CYCLE: a #1 x waits for b #1 z, which waits for a #1 x
+
+1 goroutine beside the tasks
+  goroutine 5 [sleep]  (main.f)
+`} {
+		var b strings.Builder
+		if err := p.WriteTree(&b, inspect.TreeOptions{}); err != nil || b.String() != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
 		}
 	}
 }
