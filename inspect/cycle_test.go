@@ -43,6 +43,7 @@ func TestTangled(t *testing.T) {
 		"a Group whose task needs it":          {one(group(2), lock(2, 1), lock(3, 1)), "[[{l 1} {l 2}] [{l 1} {l 3}]]"},
 		"a Group with a task that sleeps":      {one(group(2), lock(2, 1), sleep(3)), "[]"},
 		"a Group with a task that is not read": {one(group(3), lock(2, 1), lock(3, 1)), "[]"},
+		"a Group that has changed":             {one(group(2), lock(2, 1), lock(3, 1), sleep(4)), "[]"},
 		"a Group of none":                      {one(group(0), lock(2, 1)), "[]"},
 		"a Select of a Group that is not read": {one(any(1, 2, 3), &task{ID: 2, What: "group"}, lock(3, 1)), "[]"},
 
@@ -51,6 +52,7 @@ func TestTangled(t *testing.T) {
 		"a limit with a task that is not read":     {one(host(3), lock(2, 4), held(4)), "[]"},
 		"a limit whose host is not read":           {one(lock(2, 4), held(4)), "[]"},
 		"a limit whose places are not read":        {one(&task{ID: 2, What: "lock", On: 4}, held(4)), "[]"},
+		"a Select of a limit that gets free":       {one(host(4), any(2, 4, 3), lock(3, 2), held(4), sleep(5)), "[]"},
 		"a Select of a limit that is not read":     {one(any(1, 2, 3), &task{ID: 2, What: "limit"}, lock(3, 1)), "[]"},
 		"a Group with a limit that its tasks need": {one(group(2), lock(2, 3), held(3)), "[[{l 2} {l 3}]]"},
 
@@ -58,9 +60,18 @@ func TestTangled(t *testing.T) {
 		"a call of one that sleeps":   {[]*inspect.Loop{loop("a", far(1, "b", 2)), loop("b", sleep(2))}, "[]"},
 		"a call of another program":   {[]*inspect.Loop{loop("a", any(1, 2, 3), far(2, "c", 2), lock(3, 1))}, "[]"},
 		"a call of one of two with b": {[]*inspect.Loop{loop("a", any(1, 2, 3), far(2, "b", 2), lock(3, 1)), loop("b"), loop("b")}, "[]"},
+		"a call of one of two b":      {[]*inspect.Loop{loop("a", far(1, "b", 2)), loop("b", far(2, "a", 1)), loop("b")}, "[]"},
+		"locks beside a call":         {[]*inspect.Loop{loop("a", lock(1, 2), lock(2, 1)), loop("b", far(3, "a", 3))}, "[[{a 1} {a 2}]]"},
 	} {
 		if got := fmt.Sprint(inspect.Tangled(c.loops...)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		across := "[]" // of several loops
+		if name == "calls" {
+			across = c.want
+		}
+		if got := fmt.Sprint(inspect.Across(c.loops...)); got != across {
+			t.Errorf("%s: through several loops %s, want %s", name, got, across)
 		}
 	}
 }

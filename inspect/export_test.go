@@ -62,6 +62,47 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	return number, switches
 }
 
+// WordsOf returns where in memory the words stand that say what the first task with a name does,
+// and where it stands itself.
+func (t *Target) WordsOf(name string) (task uint64, words map[string]uint64) {
+	loops, _ := t.layouts[0].loops(t.program)
+	for _, at := range loops {
+		r := reader{program: t.program, layout: &t.layouts[0], at: at, portion: portion}
+		if _, ok := r.once(); !ok {
+			continue
+		}
+		for _, s := range r.tasks { // one portion is all of them
+			if s.info.Name == name {
+				return s.addr, r.wordsOf(s)
+			}
+		}
+	}
+	return 0, nil
+}
+
+func (r *reader) wordsOf(s *seen) map[string]uint64 {
+	worker, list, selection := s.task.uint64(layout.TaskWorker), uint64(0), uint64(0)
+	if s.worker.b != nil {
+		list, selection = s.worker.uint64(layout.WorkerList), s.worker.uint64(layout.WorkerSelection)
+	}
+	_, lock := s.list.pair(layout.ListOf)
+	lock -= uint64(r.size(layout.ReadwriteName)) // if it waits for an RWMutex
+	rest := r.one(s.task.uint64(layout.TaskOwner), layout.ScopeSize).uint64(layout.ScopeRest)
+	at := func(record uint64, offset int) uint64 { return record + uint64(r.size(offset)) }
+	return map[string]uint64{
+		"number": at(s.addr, layout.TaskID), "state": at(s.addr, layout.TaskState), "worker": at(s.addr, layout.TaskWorker),
+		"scope": at(s.addr, layout.TaskOwner), "next": at(s.addr, layout.TaskNext), "previous": at(s.addr, layout.TaskPrev),
+		"job": at(worker, layout.WorkerJob), "switches": at(worker, layout.WorkerSwitches), "list": at(worker, layout.WorkerList),
+		"what": at(worker, layout.WorkerWhat), "length of what": at(worker, layout.WorkerWhat) + 8, "on": at(worker, layout.WorkerOn),
+		"since": at(worker, layout.WorkerSince), "inner": at(worker, layout.WorkerInner), "owner": at(list, layout.ListOwner),
+		"readers": at(lock, layout.ReadwriteReaders), "writing": at(lock, layout.ReadwriteWriting), "writer": at(lock, layout.ReadwriteWriter),
+		"head": at(lock, layout.ReadwriteHead), "next run": at(list-uint64(r.size(layout.RunList)), layout.RunNext),
+		"selection": at(worker, layout.WorkerSelection), "places": at(selection, layout.SelectionPlaces),
+		"count of places": at(selection, layout.SelectionPlaces) + 8, "timer": at(selection, layout.SelectionTimer),
+		"limit": at(rest, layout.RestLimit), "held": at(rest, layout.RestHeld), "count of held": at(rest, layout.RestHeld) + 8,
+	}
+}
+
 // Renames returns how far behind a task's name the count of its names stands.
 func (t *Target) Renames() uint64 {
 	of := t.layouts[0].offsets
@@ -98,6 +139,12 @@ func (p *Program) AskGoroutines() { p.askGoroutines() }
 
 // Tangled returns the tasks of some loops that wait for each other.
 func Tangled(loops ...*Loop) [][]TaskID { return (&Program{Loops: loops}).ids(tangles(loops)) }
+
+// Across is Tangled for cycles that go through several loops only.
+func Across(loops ...*Loop) [][]TaskID {
+	p := &Program{Loops: loops}
+	return p.ids(p.across())
+}
 
 // SortLoops puts the loops in order.
 func (p *Program) SortLoops() { p.sortLoops() }

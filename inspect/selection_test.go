@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,15 @@ func TestSelect(t *testing.T) {
 			g.Go(wait(many...)).SetName("many")
 			g.Go(wait(many[:8]...)).SetName("eight")
 			g.Go(wait()).SetName("none")
+			// Only where all cases are known, and each needs a task, is it said which tasks can end
+			// the wait.
+			next := g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			g.Go(wait(next.WaitCase(), rondo.Case{}, other.WaitCase())).SetName("tasks")
+			g.Go(wait(slices.Repeat([]rondo.Case{other.WaitCase()}, 8)...)).SetName("eight tasks")
+			g.Go(wait(slices.Repeat([]rondo.Case{other.WaitCase()}, 9)...)).SetName("nine tasks")
+			g.Go(wait(other.WaitCase(), rondo.After(time.Hour))).SetName("a task for an hour")
+			g.Go(wait(rondo.After(time.Hour), other.WaitCase())).SetName("an hour or a task")
+			g.Go(wait(other.WaitCase(), stop.WaitCase())).SetName("a task or an event")
 			l := look(g, t, "selecting")
 			for name, want := range map[string]string{
 				"few":  `select of 5: get "jobs", event "stop", task #2 other, sleep `,
@@ -39,6 +49,14 @@ func TestSelect(t *testing.T) {
 			} {
 				if got := task(t, l, name).Waiting; !strings.HasPrefix(got, want) {
 					t.Errorf("%s waits for %s, want %s", name, got, want)
+				}
+			}
+			for name, want := range map[string][]uint64{
+				"tasks": {next.ID(), other.ID()}, "eight tasks": slices.Repeat([]uint64{other.ID()}, 8),
+				"nine tasks": nil, "a task for an hour": nil, "an hour or a task": nil, "a task or an event": nil, "few": nil, "none": nil,
+			} {
+				if got := task(t, l, name).Any; !slices.Equal(got, want) {
+					t.Errorf("the wait of %s can end by tasks %v, want %v", name, got, want)
 				}
 			}
 			if got, want := task(t, l, "eight").Waiting, "select of 8: "+strings.Repeat(`event "stop", `, 7)+`event "stop"`; got != want {
