@@ -75,7 +75,7 @@ func (r *reader) compare(tasks []*seen) []since {
 		s := tasks[i]
 		switch {
 		case !r.mine(t) || t.uint64(layout.TaskID) != s.task.uint64(layout.TaskID):
-		case s.moved || t.uint64(layout.TaskWorker) != workers[i] || t.byte(layout.TaskState) != s.task.byte(layout.TaskState) ||
+		case t.uint64(layout.TaskWorker) != workers[i] || t.byte(layout.TaskState) != s.task.byte(layout.TaskState) ||
 			s.worker.b == nil && workers[i] != 0:
 			out[i] = changed
 		default:
@@ -237,7 +237,7 @@ func (r *reader) wait(tasks []*Task) bool {
 			}
 			continue
 		}
-		if s.moved || s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
+		if s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
 			s.worker.uint64(layout.WorkerSwitches) != t.Switches {
 			return false
 		}

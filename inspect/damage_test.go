@@ -20,28 +20,42 @@ import (
 	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
-// imaged has the image that recorded returns.
-var imaged struct {
+// imaged has the images that recorded returns, by the modes of the target.
+var imaged = struct {
 	sync.Mutex
-	image *image
-}
+	images map[string]*image
+}{images: make(map[string]*image)}
 
 // recorded returns the image of a program with a task of each kind, with the places in it first at
 // which looking into its loops begins. All tests share it; what they change is a damaged one.
 func recorded(t testing.TB) *image {
 	t.Helper()
-	imaged.Lock()
-	defer imaged.Unlock()
-	if imaged.image == nil {
-		imaged.image = record(t)
-	}
-	return imaged.image
+	return recordedIn(t, "waits")
 }
 
-func record(t testing.TB) *image {
+// recordedIn is recorded for the target in a mode.
+func recordedIn(t testing.TB, mode string) *image {
 	t.Helper()
-	p := start(t, plain.program(t), "waits")
-	until(t, open(t, p), "tasks that wait", settled)
+	imaged.Lock()
+	defer imaged.Unlock()
+	if imaged.images[mode] == nil {
+		imaged.images[mode] = record(t, mode)
+	}
+	return imaged.images[mode]
+}
+
+func record(t testing.TB, mode string) *image {
+	t.Helper()
+	p := start(t, plain.program(t), mode)
+	o := inspect.Options{Stacks: true, Goroutines: true}
+	live := open(t, p)
+	for end := time.Now().Add(patience); !imageable(shot(t, live, o), mode); {
+		if time.Now().After(end) {
+			var text strings.Builder
+			_ = shot(t, live, o).WriteTree(&text, inspect.TreeOptions{})
+			t.Fatalf("the program did not come to rest in mode %s:\n%s", mode, text.String())
+		}
+	}
 	m, err := goinspect.OpenProcess(p.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +63,7 @@ func record(t testing.TB) *image {
 	i := newImage(m)
 	target := opened(t, i)
 	opening := len(i.order)
-	if picture, err := target.Snapshot(inspect.Options{Stacks: true, Goroutines: true}); err != nil || len(picture.Loops) != 1 || len(picture.Loops[0].Tasks) != 11 {
+	if picture, err := target.Snapshot(o); err != nil || !imageable(picture, mode) {
 		t.Fatalf("the image gives %+v, %v", picture, err)
 	}
 	i.source = nil
@@ -59,6 +73,23 @@ func record(t testing.TB) *image {
 	// small numbers hit it.
 	i.order = slices.Concat(i.order[opening:], i.order[:opening])
 	return i
+}
+
+// imageable reports whether a program in a mode has come to rest, with all its tasks.
+func imageable(p *inspect.Program, mode string) bool {
+	tasks := 0
+	for _, l := range p.Loops {
+		tasks += len(l.Tasks)
+		if !atRest(l) {
+			return false
+		}
+	}
+	return tasks == map[string]int{"waits": 11, "shared": 12}[mode] || mode == "ring" && len(p.Rings) == 1
+}
+
+// atRest reports whether all tasks of a loop wait, or may not begin because of a limit.
+func atRest(l *inspect.Loop) bool {
+	return l.Exact && l.Running == 0 && !slices.ContainsFunc(l.Tasks, func(k *inspect.Task) bool { return k.Waiting == "" })
 }
 
 // looked makes every use of a damaged image.
@@ -217,12 +248,14 @@ func survives(d *damaged, r inspect.Ring) (ok bool) {
 
 // TestDamage damages the words that a snapshot is made from, in several ways.
 func TestDamage(t *testing.T) {
-	i := recorded(t)
-	for part := range uint64(4) {
-		t.Run(fmt.Sprint("part ", part+1), func(t *testing.T) {
-			t.Parallel()
-			damageAtRandom(t, i, rand.New(rand.NewPCG(1, part)))
-		})
+	for _, mode := range []string{"waits", "shared", "ring"} {
+		i := recordedIn(t, mode)
+		for part := range uint64(4) {
+			t.Run(fmt.Sprintf("%s, part %d", mode, part+1), func(t *testing.T) {
+				t.Parallel()
+				damageAtRandom(t, i, rand.New(rand.NewPCG(1, part)))
+			})
+		}
 	}
 }
 
@@ -249,6 +282,71 @@ func damageAtRandom(t *testing.T, i *image, r *rand.Rand) {
 		if t.Failed() {
 			t.Logf("%x", deeds)
 			return
+		}
+	}
+}
+
+// TestDamagedLocks: of a lock, a Select or a limit whose memory is damaged nothing is said that
+// does not follow from the rest of it.
+func TestDamagedLocks(t *testing.T) {
+	i := recordedIn(t, "shared")
+	d := damage(i, nil)
+	target := opened(t, d)
+	target.Once()
+	reader, ofReader := target.WordsOf("reader")
+	_, ofHolder := target.WordsOf("holder")
+	writer, ofWriter := target.WordsOf("writer")
+	type words = map[string]uint64
+	low := func(word, value uint64) [2]uint64 { return [2]uint64{word, i.number(t, word)&^0xff | value} }
+	for what, c := range map[string]struct {
+		task    string
+		damage  func(of words) [][2]uint64
+		waiting string
+		on      uint64
+		any     []uint64
+	}{
+		"none, read": {"writer", nil, `lock "read" held by 1 reader`, 0, nil},
+		"none":       {"second in line", nil, `lock "written" held by #3 holder`, 3, nil},
+		"free":       {"writer", func(of words) [][2]uint64 { return [][2]uint64{{of["readers"], 0}} }, `lock "read"`, 0, nil},
+		"too many":   {"writer", func(of words) [][2]uint64 { return [][2]uint64{{of["readers"], 1 << 40}} }, `lock "read"`, 0, nil},
+		"no line":    {"second reader", func(of words) [][2]uint64 { return [][2]uint64{{of["head"], 0}} }, `rlock "read"`, 0, nil},
+		"a line to nowhere": {"second reader", func(words) [][2]uint64 { return [][2]uint64{{ofWriter["next run"], 8}} },
+			`rlock "read"`, 0, nil},
+		"a line to itself": {"second reader", func(of words) [][2]uint64 { return [][2]uint64{{ofWriter["next run"], i.number(t, of["head"])}} },
+			`rlock "read"`, 0, nil},
+		"unlocked":       {"second in line", func(of words) [][2]uint64 { return [][2]uint64{low(of["writing"], 0)} }, `lock "written"`, 0, nil},
+		"another writer": {"second in line", func(of words) [][2]uint64 { return [][2]uint64{{of["writer"], reader}} }, `lock "written" held by #2 reader`, 2, nil},
+		"no writer":      {"second in line", func(of words) [][2]uint64 { return [][2]uint64{{of["writer"], 8}} }, `lock "written"`, 0, nil},
+		"a writer that is gone": {"second in line", func(words) [][2]uint64 {
+			return [][2]uint64{low(ofHolder["state"], 4), {ofReader["next"], writer}, {ofWriter["previous"], reader}}
+		}, `lock "written"`, 0, nil},
+
+		"none, of a task":    {"holder", nil, "task #7 second in line", 7, nil},
+		"none, of a Select":  {"chooser", nil, "select of 2: task #2 reader, task #3 holder", 0, []uint64{2, 3}},
+		"no Select":          {"chooser", func(of words) [][2]uint64 { return [][2]uint64{{of["selection"], 8}} }, "select of 0: ", 0, nil},
+		"no cases":           {"chooser", func(of words) [][2]uint64 { return [][2]uint64{{of["places"], 0}} }, "select of 0: ", 0, nil},
+		"cases nowhere":      {"chooser", func(of words) [][2]uint64 { return [][2]uint64{{of["places"], 8}} }, "select of 2: ", 0, nil},
+		"too many cases":     {"chooser", func(of words) [][2]uint64 { return [][2]uint64{{of["count of places"], 1 << 40}} }, "select of 0: ", 0, nil},
+		"a timer of no case": {"chooser", func(of words) [][2]uint64 { return [][2]uint64{{of["timer"], 7}} }, "select of 2: task #2 reader, task #3 holder", 0, nil},
+
+		"none, of a limit":      {"second", nil, "limit of 1 task", 0, nil},
+		"none, of the last":     {"third", nil, "limit of 1 task", 0, nil},
+		"no scope":              {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["scope"], 0}} }, "", 0, nil},
+		"a scope nowhere":       {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["scope"], 8}} }, "", 0, nil},
+		"no limit":              {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["limit"], 0}} }, "", 0, nil},
+		"none held":             {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["count of held"], 0}} }, "", 0, nil},
+		"more held than begun":  {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["count of held"], 1 << 40}} }, "", 0, nil},
+		"those held are others": {"second", func(of words) [][2]uint64 { return [][2]uint64{{of["held"], of["selection"]}} }, "", 0, nil},
+	} {
+		clear(d.pages)
+		if _, of := target.WordsOf(c.task); c.damage != nil {
+			for _, change := range c.damage(of) {
+				d.put(change[0], binary.LittleEndian.AppendUint64(nil, change[1]))
+			}
+		}
+		k := task(t, shot(t, target, inspect.Options{}).Loops[0], c.task)
+		if k.Waiting != c.waiting || k.On != c.on || !slices.Equal(k.Any, c.any) || k.Abandoned != (what == "a writer that is gone") {
+			t.Errorf("%s: %s waits for %q on #%d, any of %v, abandoned %v; want %q, #%d, %v", what, c.task, k.Waiting, k.On, k.Any, k.Abandoned, c.waiting, c.on, c.any)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestNameChanges(t *testing.T) {
 		more = append(more, [2]uint64{at, other})
 	}
 	seen := make(map[string]int)
-	atEachRead(t, i, more[1][0], other, func(l *inspect.Loop, before int, _ bool) {
+	atEachRead(t, i, more[1][0], other, func(l *inspect.Loop, before, _ int) {
 		name := l.Tasks[7].Name
 		if name != "acceptor" && name != "dead-b" {
 			t.Errorf("renamed after %d looks, it is called %q", before, name)

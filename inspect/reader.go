@@ -117,7 +117,6 @@ type seen struct {
 	hold   hold   // of the lock that it waits for
 	name   named
 	info   *Task
-	moved  bool // it has got another worker while it was read
 }
 
 // Bounds on what is believed of a program.
@@ -412,9 +411,9 @@ func (r *reader) readTasks(addrs, workers []uint64) {
 			s.task.b = nil
 			continue
 		}
+		// One that has got another worker since then has moved, which confirm will see.
 		w := with[i]
-		s.moved = t.uint64(layout.TaskWorker) != workers[i]
-		if !s.moved && w.b != nil && w.uint64(layout.WorkerJob) == addrs[i] {
+		if t.uint64(layout.TaskWorker) == workers[i] && w.b != nil && w.uint64(layout.WorkerJob) == addrs[i] {
 			s.worker = w
 			if r.options.Goroutines {
 				r.known = append(r.known, w.uint64(layout.WorkerG))

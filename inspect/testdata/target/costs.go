@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	modes["costs"], modes["locks"] = costs, locks
+	modes["costs"], modes["locks"], modes["shared"] = costs, locks, shared
 }
 
 // compute keeps the loop for a while.
@@ -90,6 +90,57 @@ func locks(ctx context.Context) error {
 		if err := rondo.Sleep(g, time.Millisecond); err != nil {
 			return err
 		}
+		ready()
+		return rondo.Sleep(g, time.Hour)
+	})
+}
+
+// shared has tasks that wait for an RWMutex, in a Select, and for room in their scope. A task that
+// holds an RWMutex and one in its line wait for each other, and so do one that may not begin and the
+// one that has to end before.
+func shared(ctx context.Context) error {
+	var read, written rondo.RWMutex
+	read.Name, written.Name = "read", "written"
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		// Each waits before the next one begins: tasks that are ready have their turns in any order.
+		start := func(name string, fn func(ctx context.Context) error) *rondo.Task {
+			t := g.Go(fn)
+			t.SetName(name)
+			for t.Info().State != "waiting" {
+				if rondo.Yield(g) != nil {
+					break
+				}
+			}
+			return t
+		}
+		var last *rondo.Task
+		var begun rondo.Event
+		reader := start("reader", func(ctx context.Context) error {
+			return errors.Join(read.RLock(ctx), rondo.Sleep(ctx, time.Hour))
+		})
+		holder := start("holder", func(ctx context.Context) error {
+			return errors.Join(written.Lock(ctx), begun.Wait(ctx), last.Wait(ctx))
+		})
+		start("writer", read.Lock)
+		start("second reader", read.RLock)
+		start("first in line", written.RLock)
+		last = start("second in line", written.Lock)
+		begun.Set()
+		start("chooser", func(ctx context.Context) error {
+			_, err := rondo.Select(ctx, reader.WaitCase(), holder.WaitCase())
+			return err
+		})
+		start("limited", func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				var second *rondo.Task
+				g.SetLimit(1)
+				g.Go(func(ctx context.Context) error { return second.Wait(ctx) }).SetName("first")
+				second = g.Go(reader.Wait)
+				second.SetName("second")
+				g.Go(reader.Wait).SetName("third")
+				return nil
+			})
+		})
 		ready()
 		return rondo.Sleep(g, time.Hour)
 	})
