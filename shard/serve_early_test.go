@@ -3,8 +3,10 @@ package shard_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -50,6 +52,50 @@ func TestServeShutdownEarly(t *testing.T) {
 		}
 		return ending.Wait(ctx)
 	})
+}
+
+// TestServeShutdownFills: a client that connects just before a Shutdown takes the last room. It is
+// accepted, and an idle session like any other.
+func TestServeShutdownFills(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		if reuse && runtime.GOOS != "linux" {
+			continue
+		}
+		s := &socket.Server{MaxConns: 1, Session: func(net.Conn) func(context.Context) error {
+			return func(context.Context) error { return nil }
+		}}
+		onFirst(t, 1, func(ctx context.Context, me *shard.Shard) error {
+			at := rondo.NewFuture[string](ctx)
+			config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: reuse}}
+			config.Wrap = func(_ context.Context, l net.Listener) net.Listener {
+				at.Set(l.Addr().String())
+				return l
+			}
+			serving := rondo.Go(ctx, func(ctx context.Context) error { return config.Serve(ctx, "tcp", "127.0.0.1:0", s) })
+			address, err := at.Wait(ctx)
+			if err != nil {
+				return err
+			}
+			if err := rondo.Sleep(ctx, 0); err != nil { // it accepts
+				return err
+			}
+			c, err := net.Dial("tcp", address) // holds the loop, which accepts it later
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := rondo.Timeout(ctx, 30*time.Second, s.Shutdown); err != nil {
+				t.Errorf("reuse %v: Shutdown: %v", reuse, err)
+			}
+			if err := serving.Wait(ctx); err != socket.ErrServerClosed {
+				t.Errorf("reuse %v: Serve: %v", reuse, err)
+			}
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("reuse %v: the client has read %v", reuse, err)
+			}
+			return nil
+		})
+	}
 }
 
 // TestServeClosesListener: the listening socket is closed also if Serve fails before it

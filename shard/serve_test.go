@@ -264,6 +264,69 @@ func TestServeMaxConns(t *testing.T) {
 	})
 }
 
+// TestServeShutdownFull: a Shutdown when MaxConns is reached ends the idle sessions, and lets the
+// handlers finish, with one listener and with one for each shard.
+func TestServeShutdownFull(t *testing.T) {
+	session := func(c net.Conn) func(ctx context.Context) error {
+		return func(context.Context) error {
+			_, err := io.CopyN(c, c, 5)
+			return err
+		}
+	}
+	handler := func(_ context.Context, c net.Conn) error {
+		_, err := io.Copy(c, c)
+		return err
+	}
+	hello := func(c net.Conn) {
+		if _, err := io.WriteString(c, "hello"); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range 4 {
+		config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: i&1 > 0}}
+		if config.Listen.ReusePort && runtime.GOOS != "linux" {
+			continue
+		}
+		s := &socket.Server{MaxConns: 2, Session: session}
+		if i&2 > 0 {
+			s = &socket.Server{MaxConns: 2, Handler: handler}
+		}
+		serve(t, 1, config, s, func(address string) {
+			var conns [2]net.Conn
+			for i := range conns {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				t.Cleanup(func() { c.Close() })
+				hello(c)
+				conns[i] = c
+			}
+			if s.Session != nil {
+				return // Shutdown does not wait for these clients
+			}
+			var ending sync.WaitGroup
+			defer ending.Wait()
+			ending.Go(func() { _ = s.Shutdown(t.Context()) })
+			for c, err := net.Dial("tcp", address); err == nil; c, err = net.Dial("tcp", address) {
+				c.Close()
+			}
+			conns[0].Close()
+			for s.Conns() > 1 {
+				runtime.Gosched() // until the shard knows that there is room
+			}
+			for range 3 {
+				hello(conns[1])
+			}
+			conns[1].Close()
+		})
+	}
+}
+
 // TestServeLimits: an address counts for all shards together, with one listener and with one
 // for each, and the counters of all shards stay when they have ended.
 func TestServeLimits(t *testing.T) {

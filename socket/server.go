@@ -277,6 +277,10 @@ func (v *service) next() (net.Conn, error) {
 // await waits until one more connection may be served.
 func (s *Server) await(g *rondo.Scope) error {
 	for s.MaxConns > 0 && s.counts.Open.Load() >= int64(s.MaxConns) {
+		if s.part != nil && s.part.over { // idle sessions leave no room before they are told
+			s.markEnding()
+			return nil
+		}
 		if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
 			return err
 		}

@@ -85,6 +85,7 @@ func (s *Server) stop() {
 			v.sessions.end()
 		}
 	}
+	s.room.WakeAll() // the task that accepts for parts
 	if len(s.serving) == 0 {
 		s.done.Set(struct{}{})
 	}

@@ -39,6 +39,20 @@ type part struct {
 	over   bool      // own is to end, or to be none; belongs to the part's loop
 }
 
+// end begins the end of the part's own listener. A task that does not accept, because there is no
+// room or no descriptor, closes it at once.
+func (p *part) end() {
+	p.over = true
+	if p.own == nil {
+		return
+	}
+	if !p.own.accepting {
+		p.server.markEnding()
+	}
+	_ = p.own.Close()
+	p.server.room.WakeAll()
+}
+
 // gone is called when a connection of the part has been closed.
 func (p *part) gone() {
 	p.load.Add(-1)
@@ -130,6 +144,9 @@ func (s *Server) distribute(g *rondo.Scope, d *draining, loops spread.Loops) err
 	next := 0
 	for {
 		for s.MaxConns > 0 && s.load() >= s.MaxConns {
+			if s.ended() { // idle sessions leave no room before they are told
+				return nil
+			}
 			if err := s.room.Park(g, rondo.Reason{What: "room"}); err != nil {
 				return err
 			}
@@ -226,11 +243,7 @@ type ownListeners struct {
 // Close begins the end of all listeners.
 func (o *ownListeners) Close() error {
 	for i, p := range o.server.parts {
-		o.loops.Send(i, func() {
-			if p.over = true; p.own != nil {
-				_ = p.own.Close()
-			}
-		}, nil)
+		o.loops.Send(i, p.end, nil)
 	}
 	return nil
 }
