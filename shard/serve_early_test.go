@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +98,130 @@ func TestServeShutdownFills(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// A pausing listener has no descriptor left for the second connection.
+type pausing struct {
+	net.Listener
+	accepted int
+	over     chan bool // closed when the server accepts no more
+}
+
+func (p *pausing) Accept() (net.Conn, error) {
+	if p.accepted++; p.accepted == 2 {
+		return nil, syscall.EMFILE
+	}
+	return p.Listener.Accept()
+}
+
+func (p *pausing) Close() error {
+	close(p.over)
+	return p.Listener.Close()
+}
+
+// TestServeShutdownPaused: a Shutdown while a shard does not accept for want of descriptors cuts no
+// connection.
+func TestServeShutdownPaused(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return
+	}
+	s := &socket.Server{Handler: func(_ context.Context, c net.Conn) error {
+		_, err := io.Copy(c, c)
+		return err
+	}}
+	address, over, served := make(chan string, 1), make(chan bool), make(chan error, 1)
+	go func() {
+		c, err := net.Dial("tcp", <-address)
+		if err == nil {
+			<-over
+			for range 3 {
+				if _, err = io.WriteString(c, "x"); err == nil {
+					_, err = io.ReadFull(c, make([]byte, 1))
+				}
+			}
+			c.Close()
+		}
+		served <- err
+	}()
+	onFirst(t, 1, func(ctx context.Context, me *shard.Shard) error {
+		config := shard.ServeConfig{Listen: socket.ListenConfig{ReusePort: true}}
+		config.Wrap = func(_ context.Context, l net.Listener) net.Listener {
+			address <- l.Addr().String()
+			return &pausing{Listener: l, over: over}
+		}
+		s.OnError = func(_ net.Conn, err error) { // the pause begins
+			if !errors.Is(err, syscall.EMFILE) {
+				t.Error(err)
+			}
+			rondo.Go(ctx, s.Shutdown)
+		}
+		if err := config.Serve(ctx, "tcp", "127.0.0.1:0", s); err != socket.ErrServerClosed {
+			t.Errorf("Serve: %v", err)
+		}
+		return nil
+	})
+	if err := <-served; err != nil {
+		t.Errorf("the client: %v", err)
+	}
+}
+
+// TestServeEnds: Serve returns why it has ended: its listener was closed by another, or ctx was
+// cancelled, also if a Shutdown waits. Then no client waits in vain while a handler ends.
+func TestServeEnds(t *testing.T) {
+	onFirst(t, 1, func(ctx context.Context, me *shard.Shard) error {
+		var handles, end rondo.Event
+		s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
+			handles.Set()
+			return rondo.Shield(ctx, end.Wait)
+		}}
+		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		serving := rondo.Go(ctx, func(ctx context.Context) error { return new(shard.ServeConfig).ServeListener(ctx, l, s) })
+		if err := rondo.Yield(ctx); err != nil { // it accepts
+			return err
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+		if err := serving.Wait(ctx); !errors.Is(err, net.ErrClosed) || err == socket.ErrServerClosed {
+			t.Errorf("the listener was closed: %v", err)
+		}
+
+		s = &socket.Server{Handler: s.Handler}
+		if l, err = socket.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		serving = rondo.Go(ctx, func(ctx context.Context) error { return new(shard.ServeConfig).ServeListener(ctx, l, s) })
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := handles.Wait(ctx); err != nil {
+			return err
+		}
+		if err := new(shard.ServeConfig).Serve(ctx, "tcp", "127.0.0.1:0", s); err == nil || !strings.Contains(err.Error(), "serves already") {
+			t.Errorf("a second Serve: %v", err)
+		}
+		serving.Cancel(errBad)
+		for c, err := net.Dial("tcp", l.Addr().String()); err == nil; c, err = net.Dial("tcp", l.Addr().String()) {
+			c.Close()
+			if err := rondo.Yield(ctx); err != nil { // until the listener is closed
+				return err
+			}
+		}
+		ending := rondo.Go(ctx, s.Shutdown)
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		end.Set()
+		if err := serving.Wait(ctx); err != errBad {
+			t.Errorf("cancelled: %v", err)
+		}
+		return ending.Wait(ctx)
+	})
 }
 
 // TestServeClosesListener: the listening socket is closed also if Serve fails before it

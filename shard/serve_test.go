@@ -2,11 +2,13 @@ package shard_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -193,7 +195,10 @@ func TestServeShutdownLate(t *testing.T) {
 		}
 		_, err := c.Read(make([]byte, 1))
 		causes.Store(shard.Of(ctx).Index(), context.Cause(ctx))
-		return err
+		return errors.Join(err, rondo.Shield(ctx, func(context.Context) error { // which fails at once
+			_, err := c.Read(make([]byte, 1))
+			return err
+		}))
 	}}
 	var conns []net.Conn
 	serve(t, 3, shard.ServeConfig{}, s, func(address string) {
@@ -227,41 +232,47 @@ func TestServeShutdownLate(t *testing.T) {
 	}
 }
 
-// TestServeMaxConns: it counts the connections of all shards.
+// TestServeMaxConns: it counts the connections of all shards, and is divided among listeners of
+// their own.
 func TestServeMaxConns(t *testing.T) {
-	s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
-		if _, err := io.WriteString(c, "x"); err != nil {
-			return err
+	for n, config := range map[int]shard.ServeConfig{2: {}, 1: {Listen: socket.ListenConfig{ReusePort: true}}} {
+		if config.Listen.ReusePort && runtime.GOOS != "linux" {
+			continue
 		}
-		_, err := io.Copy(io.Discard, c)
-		return err
-	}}
-	serve(t, 2, shard.ServeConfig{}, s, func(address string) {
-		var conns []net.Conn
-		for i := range 5 {
-			c, err := net.Dial("tcp", address)
-			if err != nil {
-				t.Error(err)
-				return
+		s := &socket.Server{MaxConns: 3, Handler: func(ctx context.Context, c net.Conn) error {
+			if _, err := io.WriteString(c, "x"); err != nil {
+				return err
 			}
-			defer c.Close()
-			conns = append(conns, c)
-			if i < 3 {
-				if _, err := c.Read(make([]byte, 1)); err != nil {
+			_, err := io.Copy(io.Discard, c)
+			return err
+		}}
+		serve(t, n, config, s, func(address string) {
+			var conns []net.Conn
+			for i := range 5 {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
 					t.Error(err)
+					return
+				}
+				defer c.Close()
+				conns = append(conns, c)
+				if i < 3 {
+					if _, err := c.Read(make([]byte, 1)); err != nil {
+						t.Error(err)
+					}
 				}
 			}
-		}
-		if s.Conns() != 3 {
-			t.Errorf("%d connections are served", s.Conns())
-		}
-		for i := range 2 {
-			conns[i].Close()
-			if _, err := conns[3+i].Read(make([]byte, 1)); err != nil {
-				t.Errorf("connection %d: %v", 3+i, err)
+			if s.Conns() != 3 {
+				t.Errorf("%d shards: %d connections are served", n, s.Conns())
 			}
-		}
-	})
+			for i := range 2 {
+				conns[i].Close()
+				if _, err := conns[3+i].Read(make([]byte, 1)); err != nil {
+					t.Errorf("%d shards, connection %d: %v", n, 3+i, err)
+				}
+			}
+		})
+	}
 }
 
 // TestServeShutdownFull: a Shutdown when MaxConns is reached ends the idle sessions, and lets the
@@ -325,6 +336,30 @@ func TestServeShutdownFull(t *testing.T) {
 			conns[1].Close()
 		})
 	}
+}
+
+// TestServeTLS: with TLS in its ServeConfig, a socket.Server speaks TLS on all shards.
+func TestServeTLS(t *testing.T) {
+	pair := httptest.NewUnstartedServer(nil)
+	pair.StartTLS()
+	defer pair.Close()
+	client := &tls.Config{RootCAs: pair.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, ServerName: "example.com"}
+	s := &socket.Server{Handler: func(_ context.Context, c net.Conn) error {
+		_, err := io.Copy(c, c)
+		return err
+	}}
+	serve(t, 2, shard.ServeConfig{TLS: &tls.Config{Certificates: pair.TLS.Certificates}}, s, func(address string) {
+		for range 4 {
+			c, err := tls.Dial("tcp", address, client)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := echo(c); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // TestServeLimits: an address counts for all shards together, with one listener and with one

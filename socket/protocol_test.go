@@ -1,10 +1,12 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -161,4 +163,48 @@ func TestProtocolListenerCloses(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestProtocolAddress: a connection that has ended leaves its place at its address to the next one.
+func TestProtocolAddress(t *testing.T) {
+	p := &socket.Protocol{Limits: socket.Limits{ConnsPerAddr: 1}, Data: func(tr *socket.Transport, b []byte) { tr.Write(b) }}
+	run(t, func(ctx context.Context) error {
+		return protocol(t, ctx, p, func(ctx context.Context, addr string) error {
+			for i := range 3 {
+				c, err := socket.Dial(ctx, "tcp", addr)
+				if err != nil {
+					return err
+				}
+				if err := roundTripByte(c); err != nil {
+					t.Errorf("connection %d: %v", i, err)
+				}
+				c.Close()
+				if err := until(ctx, func() bool { return p.Stats().Open == 0 }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestProtocolLogs: without OnError a panic of a callback is logged, with the address of the peer.
+func TestProtocolLogs(t *testing.T) {
+	var logged bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	defer slog.SetDefault(before)
+	var peer string
+	run(t, func(ctx context.Context) error {
+		p := &socket.Protocol{Data: func(*socket.Transport, []byte) { panic("oops") }}
+		_, c := attached(t, ctx, p)
+		peer = c.LocalAddr().String()
+		if err := roundTripByte(c); err == nil {
+			t.Error("the connection goes on")
+		}
+		return nil
+	})
+	if text := logged.String(); strings.Count(text, "oops") == 0 || !strings.Contains(text, "peer="+peer) {
+		t.Errorf("it was logged: %s", text)
+	}
 }
