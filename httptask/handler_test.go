@@ -606,3 +606,36 @@ func TestDeadlineOfRequest(t *testing.T) {
 		})
 	}
 }
+
+// A severed writer is one of a middleware that has lost its client.
+type severed struct {
+	http.ResponseWriter
+	http.Flusher
+}
+
+var errSevered = errors.New("severed")
+
+func (severed) Write([]byte) (int, error) { return 0, errSevered }
+
+// TestWriteAfterFailedFlush: when a Flush could not pass on what is kept, each later Write fails
+// too.
+func TestWriteAfterFailedFlush(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.WriteString(w, "kept"); err != nil {
+				t.Errorf("Write: %v", err)
+			}
+			if err := http.NewResponseController(w).Flush(); !errors.Is(err, errSevered) {
+				t.Errorf("Flush: %v", err)
+			}
+			if n, err := io.WriteString(w, "lost"); n != 0 || !errors.Is(err, errSevered) {
+				t.Errorf("Write after Flush: %d, %v", n, err)
+			}
+		}))
+		return away(ctx, func() error {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(severed{w, w}, httptest.NewRequest(http.MethodGet, "/", nil))
+			return nil
+		})
+	})
+}

@@ -43,6 +43,12 @@ var sameRows = []sameRow{
 	{name: "hello", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "hello") }, send: get + get},
 	{name: "nothing", handler: func(w http.ResponseWriter, r *http.Request) {}, send: get},
 	{name: "status", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(418) }, send: get},
+	{name: "http/1.0 keep-alive", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.Proto) },
+		send: strings.Repeat("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 2)},
+	{name: "http/1.0 keep-alive, no length", handler: func(w http.ResponseWriter, r *http.Request) {
+		say(w, r.Proto)
+		w.(http.Flusher).Flush()
+	}, send: "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", closes: true},
 	{name: "http/1.0", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.Proto) }, send: "GET / HTTP/1.0\r\n\r\n", closes: true},
 	{name: "head", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "hello") }, send: "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n" + get},
 	{name: "pipelined", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.URL.Path) },

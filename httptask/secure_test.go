@@ -105,6 +105,33 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
+// TestWithoutHTTP1: a Server whose Protocols have no HTTP/1 does not serve it.
+func TestWithoutHTTP1(t *testing.T) {
+	s := &httptask.Server{HTTP: http.Server{
+		Protocols: protocols(ones((*http.Protocols).SetUnencryptedHTTP2)),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 1 {
+				t.Errorf("the handler was called for %s", r.Proto)
+			}
+		}),
+	}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		c, err := socket.Dial(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"); err != nil {
+			return err
+		}
+		_, _ = io.ReadAll(c)
+		client := &http.Client{Transport: httptask.Transport(ctx, &http.Transport{Protocols: s.HTTP.Protocols})}
+		defer client.CloseIdleConnections()
+		_, err = ask(ctx, client, "http://"+address)
+		return err
+	})
+}
+
 func ones(set ...func(*http.Protocols, bool)) []func(*http.Protocols, bool) { return set }
 
 func protocols(set []func(*http.Protocols, bool)) *http.Protocols {
