@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // TestShutdownInHandler: a handler that shuts its own Server down would wait for itself. It is
@@ -49,4 +52,35 @@ func TestShutdownInHandler(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestShutdownTellsClients: an answer that begins after a Shutdown says that the connection ends.
+func TestShutdownTellsClients(t *testing.T) {
+	if !peer.Watches {
+		return // net/http serves the connections here, and ends on a goroutine
+	}
+	run(t, func(ctx context.Context) error {
+		l := listen(t)
+		var down *rondo.Task
+		s := &httptask.Server{}
+		s.HTTP.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			down = rondo.Go(ctx, s.Shutdown)
+			_ = rondo.Yield(r.Context())
+			say(w, "bye")
+		})
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		c, err := socket.Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		say(c, get)
+		if got, err := io.ReadAll(c); err != nil || !strings.Contains(string(got), "\r\nConnection: close\r\n") {
+			t.Errorf("the answer is %q, %v", got, err)
+		}
+		if err := served.Wait(ctx); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
+		return down.Wait(ctx)
+	})
 }
