@@ -67,6 +67,53 @@ func TestUpload(t *testing.T) {
 	})
 }
 
+// TestBodyIsClosed: the body of a request is closed whenever net/http does so. The scope of the
+// Transport may be cancelled by then, or have ended, and so may the loop.
+func TestBodyIsClosed(t *testing.T) {
+	for _, when := range []string{"in the scope", "when it is cancelled", "when it has ended", "after the loop"} {
+		t.Run(when, func(t *testing.T) {
+			count, closed := 0, 0
+			var sent io.ReadCloser
+			shut := func() error { return sent.Close() }
+			keep := roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent = r.Body
+				return httptest.NewRecorder().Result(), nil
+			})
+			run(t, func(ctx context.Context) error {
+				err := rondo.Group(ctx, func(g *rondo.Scope) error {
+					r, err := http.NewRequestWithContext(g, "POST", "http://nowhere.invalid", &slowBody{g, &count, 1, &closed})
+					if err != nil {
+						return err
+					}
+					if _, err := httptask.Transport(g, keep).RoundTrip(r); err != nil {
+						return err
+					}
+					if when == "when it is cancelled" {
+						g.Cancel(nil)
+						return rondo.Shield(g, func(ctx context.Context) error { return away(ctx, shut) })
+					}
+					if when == "in the scope" {
+						return away(g, shut)
+					}
+					return nil
+				})
+				if when == "when it has ended" {
+					err = errors.Join(err, away(ctx, shut))
+				}
+				return err
+			})
+			if when == "after the loop" {
+				if err := shut(); err != nil {
+					t.Error(err)
+				}
+			}
+			if closed != 1 {
+				t.Errorf("the body was closed %d times", closed)
+			}
+		})
+	}
+}
+
 // An endlessBody waits for ever.
 type endlessBody struct {
 	ctx          context.Context

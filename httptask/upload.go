@@ -39,8 +39,25 @@ func (u *upload) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
+// Close closes the body in any case, as net/http promises: it may hold a file. If the scope of
+// the Transport is cancelled or has ended, a task of the loop's root scope does it, and after the
+// end of the loop the calling goroutine.
 func (u *upload) Close() (err error) {
-	failure := u.transport.inTask(context.Background(), func() { err = u.source.Close() })
+	t, begun := u.transport, false
+	shut := func() {
+		begun = true
+		err = u.source.Close()
+	}
+	failure := t.inTask(context.Background(), shut)
+	if !begun {
+		root := rondo.Submit(rondo.LoopOf(t.ctx), func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, rondo.Contain(ctx, func(context.Context) error { shut(); return nil })
+		})
+		_, failure = root.Wait(context.Background())
+	}
+	if !begun {
+		return u.source.Close()
+	}
 	if failure != nil {
 		return failure
 	}
