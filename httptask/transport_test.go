@@ -67,6 +67,82 @@ func TestUpload(t *testing.T) {
 	})
 }
 
+// TestUploadAgain: a body that the request can make again is code of the program each time.
+func TestUploadAgain(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "/", http.StatusTemporaryRedirect)
+			return
+		}
+		echo(w, r)
+	})
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		client := httptask.Client(ctx)
+		defer client.CloseIdleConnections()
+		count, made, closed := 0, 0, 0
+		body := func() (io.ReadCloser, error) {
+			made++
+			return &slowBody{ctx, &count, 10, &closed}, nil
+		}
+		first, _ := body()
+		r, err := http.NewRequestWithContext(ctx, "POST", "http://"+address+"/moved", first)
+		if err != nil {
+			return err
+		}
+		r.GetBody = body
+		a, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		defer a.Body.Close()
+		got, err := io.ReadAll(a.Body)
+		if string(got) != strings.Repeat("piece,", 10) || made != 2 {
+			t.Errorf("%q came back, of %d bodies", got, made)
+		}
+		// net/http closes the first one twice.
+		return errors.Join(err, until(ctx, func() bool { return closed >= made }))
+	})
+}
+
+// TestRetriedUpload: net/http asks for another copy of the body on a goroutine, and gets one that
+// is read and closed in tasks.
+func TestRetriedUpload(t *testing.T) {
+	refused := errors.New("refused")
+	run(t, func(ctx context.Context) error {
+		count, made, closed := 0, 0, 0
+		client := &http.Client{Transport: httptask.Transport(ctx, roundTripper(func(r *http.Request) (*http.Response, error) {
+			for range 3 {
+				body, err := r.GetBody()
+				if err != nil {
+					return nil, err
+				}
+				text, err := io.ReadAll(body)
+				if err := errors.Join(err, body.Close()); err != nil || len(text) != 60 {
+					return nil, fmt.Errorf("%d bytes, %w", len(text), err)
+				}
+			}
+			if _, err := r.GetBody(); err == nil || err.Error() != "no more" {
+				return nil, fmt.Errorf("the fourth copy: %w", err)
+			}
+			return nil, errors.Join(refused, r.Body.Close())
+		}))}
+		r, err := http.NewRequestWithContext(ctx, "POST", "http://nowhere.invalid", &slowBody{ctx, &count, 10, &closed})
+		if err != nil {
+			return err
+		}
+		r.GetBody = func() (io.ReadCloser, error) {
+			if made++; made > 3 {
+				return nil, errors.New("no more")
+			}
+			return &slowBody{ctx, &count, 10, &closed}, rondo.Yield(ctx)
+		}
+		if _, err := client.Do(r); !errors.Is(err, refused) || count != 30 || closed != 4 {
+			t.Errorf("%v, %d pieces were read, %d bodies closed", err, count, closed)
+		}
+		return nil
+	})
+}
+
 // TestBodyIsClosed: the body of a request is closed whenever net/http does so. The scope of the
 // Transport may be cancelled by then, or have ended, and so may the loop.
 func TestBodyIsClosed(t *testing.T) {

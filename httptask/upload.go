@@ -4,24 +4,62 @@ package httptask
 // its own; a body that is code of the program is read in a task instead.
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"os"
+	"reflect"
+	"strings"
 
 	"github.com/rondo-go/rondo"
 )
 
-// wrapBody lets the body of r be read where it belongs.
+// wrapBody lets the body of r be read where it belongs, and also another copy of it, which
+// net/http gets by GetBody if it has to send the request again.
 func (t *transport) wrapBody(r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody || r.GetBody != nil {
-		return // nothing, or a copy of bytes
+	r.Body = t.wrapped(r.Context(), r.Body)
+	copyOf := r.GetBody
+	if _, wrapped := r.Body.(*upload); !wrapped || copyOf == nil {
+		return
 	}
-	switch r.Body.(type) {
-	case *os.File, *io.PipeReader, bodyReader, *answerBody:
-		return // any goroutine may read it
+	ctx := r.Context()
+	r.GetBody = func() (body io.ReadCloser, err error) {
+		failure := t.inTask(ctx, func() { body, err = copyOf() })
+		if failure != nil {
+			return nil, failure
+		}
+		return t.wrapped(ctx, body), err
 	}
-	r.Body = &upload{t, r.Context(), r.Body}
+}
+
+// wrapped returns the body of a request with the context ctx, to be read where it belongs.
+func (t *transport) wrapped(ctx context.Context, body io.ReadCloser) io.ReadCloser {
+	switch body.(type) {
+	case nil, *os.File, *io.PipeReader, bodyReader, *answerBody:
+		return body // any goroutine may read it
+	}
+	if body == http.NoBody || inMemory(body) {
+		return body
+	}
+	return &upload{t, ctx, body}
+}
+
+var nopClosers = [2]reflect.Type{
+	reflect.TypeOf(io.NopCloser(nil)),
+	reflect.TypeOf(io.NopCloser(new(bytes.Reader))), // it has a WriteTo
+}
+
+// inMemory reports whether body is what http.NewRequest makes of bytes and strings.
+func inMemory(body io.ReadCloser) bool {
+	if t := reflect.TypeOf(body); t != nopClosers[0] && t != nopClosers[1] {
+		return false
+	}
+	switch reflect.ValueOf(body).Field(0).Interface().(type) {
+	case *bytes.Buffer, *bytes.Reader, *strings.Reader:
+		return true
+	}
+	return false
 }
 
 // An upload is a body whose Read and Close are called in tasks.
