@@ -17,11 +17,11 @@ func away(loop kernel.Loop, t kernel.Task, what string, fn func() error, interru
 	if err := t.Check(); err != nil {
 		return err
 	}
-	var failure error
+	failure := errUnreturned
 	c := &call{loop: loop, list: loop.WaitList(), fn: func() { failure = fn() }}
 	loop.GoFunc(func() {
+		defer c.returned() // also after a Goexit
 		c.run()
-		c.returned()
 	})
 	if err := c.wait(t, what, interrupt); err != nil && failure != nil {
 		return err

@@ -141,18 +141,21 @@ func (x *exchange) leave() {
 	}
 }
 
-// serve is called on net/http's goroutine. It returns, or panics, as the handler did.
+// serve is called on net/http's goroutine. It returns, or panics, as the handler did. If a call of
+// the lanes ends by a Goexit, it serves the rest while that unwinds the goroutine.
 func (x *exchange) serve() {
+	over := false
+	defer func() {
+		if !over {
+			x.serve()
+		}
+	}()
 	gone := x.request.Context().Done()
-	for over := false; !over; {
+	for !over {
 		select {
 		case c := <-x.calls:
 			if over = c == nil; !over {
-				c.run()
-				x.mu.Lock()
-				x.busy = false
-				x.mu.Unlock()
-				c.returned()
+				x.make(c)
 			}
 		case <-gone:
 			gone = nil
@@ -179,6 +182,17 @@ func (x *exchange) serve() {
 	case x.cut != nil && !x.response.hijacked:
 		panic(http.ErrAbortHandler) // net/http would add the end of the answer
 	}
+}
+
+// make makes a call on net/http's goroutine.
+func (x *exchange) make(c *call) {
+	defer func() { // also after a Goexit
+		x.mu.Lock()
+		x.busy = false
+		x.mu.Unlock()
+		c.returned()
+	}()
+	c.run()
 }
 
 // close hands what is left to net/http, which sends it.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -280,6 +281,42 @@ func TestWriterPanics(t *testing.T) {
 		if err != nil || thrown != errHere {
 			t.Errorf("the handler sees %v; ServeHTTP: %v", thrown, err)
 		}
+	})
+}
+
+// A leavingWriter is that of a middleware that calls Goexit in each Write.
+type leavingWriter struct{ http.ResponseWriter }
+
+func (leavingWriter) Write([]byte) (int, error)     { runtime.Goexit(); return 0, nil }
+func (w leavingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// TestWriterLeaves: a Goexit around Handler, on net/http's goroutine, is an error of what the
+// handler does. The handler goes on, and the connection is closed.
+func TestWriterLeaves(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var errs []error
+		ended := false
+		inner := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for range 2 {
+				_, err := w.Write(make([]byte, 100_000))
+				errs = append(errs, err, rondo.Yield(r.Context()))
+			}
+			ended = true
+		}))
+		around := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(leavingWriter{w}, r) })
+		err := away(ctx, func() error {
+			plainly(t, &http.Server{Handler: around, ErrorLog: silent}, func(address string) error {
+				if got, err := talk(address, sameRow{send: "GET / HTTP/1.1\r\nHost: a\r\n\r\n", closes: true}); got != "" {
+					t.Errorf("the answer is %q, %v", got, err)
+				}
+				return nil
+			})
+			return nil
+		})
+		if !ended || errs[0] == nil || errs[2] == nil || errs[1] != nil || errs[3] != nil {
+			t.Errorf("ended=%v, %v", ended, errs)
+		}
+		return err
 	})
 }
 

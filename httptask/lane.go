@@ -90,6 +90,10 @@ func (c *call) wait(t kernel.Task, what string, interrupt func()) error {
 // errGoexit is the error of a body whose Read did not return.
 var errGoexit = errors.New("rondo: httptask: reading the body of the request did not return")
 
+// errUnreturned is the error of a call that has ended by a Goexit: of a RoundTripper of the
+// program, for example, or of a middleware's ResponseWriter.
+var errUnreturned = errors.New("rondo: httptask: what was called on a goroutine has called runtime.Goexit")
+
 // errOver is what is returned to those who use a request or its response when the
 // handler has returned.
 var errOver = errors.New("rondo: httptask: the handler of this request has returned")
@@ -136,7 +140,7 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 	if t == nil {
 		return fn()
 	}
-	var failure error
+	failure := errUnreturned
 	loop := x.handler.loop
 	c := &call{loop: loop, list: loop.WaitList(), fn: func() { failure = fn() }}
 	x.mu.Lock()
@@ -151,10 +155,10 @@ func (x *exchange) do(d direction, fn func() error) (err error) {
 	}
 	x.mu.Unlock()
 	if busy {
-		go func() {
+		go func() { // deferred for a Goexit
+			defer c.returned()
+			defer x.others.Done()
 			c.run()
-			x.others.Done()
-			c.returned()
 		}()
 	} else {
 		x.calls <- c

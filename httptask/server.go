@@ -248,15 +248,16 @@ func background(ctx context.Context, fn func() error) *rondo.Future[struct{}] {
 	f := rondo.NewFuture[struct{}](ctx)
 	loop, id := loopOf(ctx, "Server"), rondo.Current(ctx).ID()
 	loop.GoFunc(func() {
-		err := fn()
+		err := errUnreturned
 		// It comes in as all does, so that a simulation does the same each time.
-		_ = loop.PostFor(id, func() {
+		defer loop.PostFor(id, func() {
 			if err != nil {
 				f.Fail(err)
 			} else {
 				f.Set(struct{}{})
 			}
 		})
+		err = fn()
 	})
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -380,6 +381,31 @@ func TestEndOfBodyAfterAnswer(t *testing.T) {
 				return a.Body.Close()
 			})
 		}
+	}
+}
+
+// TestRoundTripperLeaves: a RoundTripper that calls Goexit, as a fake one does that calls FailNow
+// of a test, is an error for the task. So is the body of an answer.
+func TestRoundTripperLeaves(t *testing.T) {
+	leave := readHook(runtime.Goexit)
+	for _, late := range []bool{false, true} {
+		run(t, func(ctx context.Context) error {
+			client := &http.Client{Transport: httptask.Transport(ctx, roundTripper(func(*http.Request) (*http.Response, error) {
+				if !late {
+					runtime.Goexit()
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(leave)}, nil
+			}))}
+			a, err := client.Get("http://nowhere.invalid")
+			if late && err == nil {
+				_, err = io.ReadAll(a.Body)
+				a.Body.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
+				t.Errorf("late=%v: %v", late, err)
+			}
+			return nil
+		})
 	}
 }
 
