@@ -91,6 +91,11 @@ func TLSClient(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 // as tls.Server does. The config must have a certificate, or a way to get one.
 // It never suspends; ctx only names the loop. It panics if ctx belongs to no
 // loop.
+//
+// Functions of the config, such as GetCertificate, run in the task that does the handshake. What
+// blocks in one, as autocert does while it asks for a certificate, stops the loop, so Offload it
+// with a ctx of the loop. The Context of their argument belongs to no loop, unless it is that of
+// HandshakeContext.
 func TLSServer(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 	return newTLSServer(mustLoop(ctx, "TLSServer"), c, config)
 }

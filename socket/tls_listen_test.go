@@ -85,6 +85,49 @@ func TestTLSListener(t *testing.T) {
 	})
 }
 
+// TestHookOfHandshakeWaits: GetCertificate runs in the task that does the handshake, so it may wait
+// with a ctx of the loop, in each kind of server.
+func TestHookOfHandshakeWaits(t *testing.T) {
+	server, client := certificate(t)
+	one := &server.Certificates[0]
+	handler := func(ctx context.Context, c net.Conn) error { return echo(ctx, c) }
+	session := func(c net.Conn) func(ctx context.Context) error {
+		return func(context.Context) error {
+			p := make([]byte, 5)
+			n, err := c.Read(p)
+			_, failed := c.Write(p[:n])
+			return errors.Join(err, failed)
+		}
+	}
+	ignore := func(net.Conn, error) {} // the end of the client
+	for name, s := range map[string]*socket.Server{
+		"a handler":  {Handler: handler, OnError: ignore},
+		"a session":  {Session: session, OnError: ignore},
+		"a tls.Conn": {Handler: handler, OnError: ignore},
+	} {
+		run(t, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+					return rondo.Offload(g, func(context.Context) (*tls.Certificate, error) { return one, nil })
+				}}
+				l := listen(t, g)
+				address, secured := l.Addr().String(), socket.NewTLSListener(g, l, config)
+				if name == "a tls.Conn" {
+					secured = tls.NewListener(l, config)
+				}
+				g.Go(func(ctx context.Context) error { return s.Serve(ctx, secured) })
+				c, err := socket.DialTLS(g, "tcp", address, client)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				err = errors.Join(roundTripTLS(t, c), c.Close())
+				g.Cancel(nil)
+				return err
+			})
+		})
+	}
+}
+
 // roundTripTLS writes and reads back.
 func roundTripTLS(t testing.TB, c net.Conn) error {
 	p := make([]byte, 5)
