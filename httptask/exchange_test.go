@@ -438,6 +438,28 @@ func TestEndWhileBodyComes(t *testing.T) {
 	}
 }
 
+// TestHijackOnGoroutine: a goroutine for which a handler waits may take the connection over.
+func TestHijackOnGoroutine(t *testing.T) {
+	h := httptask.Blocking(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		say(c, "HTTP/1.1 200 OK\r\n\r\nhello")
+	}))
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			got, err := talk(address, sameRow{send: get, closes: true})
+			if !strings.HasSuffix(got, "hello") {
+				t.Errorf("the answer is %q", got)
+			}
+			return err
+		})
+	})
+}
+
 // TestAfterHijack: a handler that has taken its connection over gets an error for what it does
 // with the answer, of a Server and behind net/http. net/http panics there.
 func TestAfterHijack(t *testing.T) {

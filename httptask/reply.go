@@ -578,13 +578,40 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 		w.send(nil)
 	}
-	w.unwatch()
-	n.taken = true
-	n.engine.take(w.scope, true)
+	if !w.takeOver() {
+		return nil, nil, errOver
+	}
 	_ = n.conn.SetDeadline(zeroTime)
 	w.x.src.remain = unlimited
 	n.setState(http.StateHijacked)
 	return n.conn, bufio.NewReadWriter(w.x.in, bufio.NewWriterSize(n.conn, outMax)), nil
+}
+
+// takeOver notes that the handler has taken the connection over. What that changes belongs to the
+// loop, so a goroutine for which the handler waits has the loop do it. It reports false if the
+// handler has returned in the meantime.
+func (w *reply) takeOver() (taken bool) {
+	n := w.n
+	take := func() {
+		if !w.isOver() {
+			w.unwatch()
+			n.taken, taken = true, true
+			n.engine.take(w.scope, true)
+		}
+	}
+	if n.loop.Inside() {
+		take()
+		return taken
+	}
+	done := make(chan struct{})
+	err := n.loop.Post(func() {
+		defer close(done)
+		take()
+	})
+	if err == nil {
+		<-done
+	}
+	return taken
 }
 
 // CloseNotify returns a channel that gets a value when the client has gone. A task must not
