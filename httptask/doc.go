@@ -46,7 +46,10 @@
 // sync.Mutex that is held by a handler that waits, http.TimeoutHandler inside Handler
 // (put it around Handler), http.DefaultClient (use [Client]), and a FlushInterval above 0 of
 // an httputil.ReverseProxy, which flushes in a goroutine under a sync.Mutex: a client that reads
-// slowly would stop the loop. 0, which flushes event streams at once, and -1 are safe.
+// slowly would stop the loop. 0, which flushes event streams at once, and -1 are safe. Where it
+// would switch protocols, as for a WebSocket, its Hijack fails in a task, and the client gets
+// status 502: it waits by a channel until that connection ends. Put [Blocking] around it for
+// such requests, each of which counts among Runner.Threads then.
 //
 // # Where it differs from net/http
 //

@@ -6,8 +6,10 @@ package httptask
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +19,9 @@ import (
 // hijack takes the connection over. What net/http has read of it stays in the reader, and so
 // does a body that was read ahead of the handler, unless it came in chunks.
 func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
+	if proxied(x.handler.loop) {
+		return nil, nil, errProxied
+	}
 	err = x.do(writing, func() (err error) {
 		if err = x.response.emit(x.writer); err != nil {
 			return err
@@ -128,4 +133,27 @@ func (c *conn) Close() error {
 		return c.Conn.Close()
 	}
 	return awayToEnd(c.loop, t, "close", c.Conn.Close)
+}
+
+// errProxied is the error of a Hijack by which httputil.ReverseProxy, in a task, would switch
+// protocols, as for a WebSocket: it would wait by a channel until the connection ends, and stop
+// the loop for as long.
+var errProxied = errors.New("rondo: httptask: switching protocols by httputil.ReverseProxy would stop the loop; put Blocking around it")
+
+// proxied reports whether a task is about to wait so.
+func proxied(loop kernel.Loop) bool {
+	if !loop.Inside() {
+		return false
+	}
+	var pc [16]uintptr
+	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function == "net/http/httputil.(*ReverseProxy).handleUpgradeResponse" {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }

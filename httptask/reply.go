@@ -569,6 +569,9 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if n.taken {
 		return nil, nil, http.ErrHijacked
 	}
+	if proxied(n.loop) {
+		return nil, nil, errProxied
+	}
 	if w.expect != nil {
 		w.expect.decide(told)
 	}

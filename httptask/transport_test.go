@@ -1,6 +1,7 @@
 package httptask_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -344,6 +345,71 @@ func TestReverseProxy(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestReverseProxySwitches: httputil.ReverseProxy waits by a channel for the end of a connection
+// that has switched protocols. In a task that is refused, because it would stop the loop; Blocking
+// does it, of a Server and behind net/http.
+func TestReverseProxySwitches(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, in, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(c, in)
+	}))
+	defer backend.Close()
+	ask := func(address string) (status int, echoed string, err error) {
+		c := connect(t, address)
+		defer c.Close()
+		say(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		in := bufio.NewReader(c)
+		a, err := http.ReadResponse(in, nil)
+		if err != nil || a.StatusCode != http.StatusSwitchingProtocols {
+			return a.StatusCode, "", err
+		}
+		say(c, "hello\n")
+		echoed, err = in.ReadString('\n')
+		return a.StatusCode, echoed, err
+	}
+	to, err := url.Parse(backend.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, blocking := range []bool{false, true} {
+		run(t, func(ctx context.Context) error {
+			base, proxy := new(http.Transport), httputil.NewSingleHostReverseProxy(to)
+			defer base.CloseIdleConnections()
+			var h http.Handler = proxy
+			proxy.ErrorLog, proxy.Transport = silent, httptask.Transport(ctx, base)
+			want, wanted := http.StatusBadGateway, ""
+			if blocking {
+				h, proxy.Transport = httptask.Blocking(proxy), base
+				want, wanted = http.StatusSwitchingProtocols, "hello\n"
+			}
+			check := func(address string) error {
+				status, echoed, err := ask(address)
+				if status != want || echoed != wanted {
+					t.Errorf("blocking=%v: status %d, %q came back", blocking, status, echoed)
+				}
+				return err
+			}
+			return errors.Join(
+				serving(ctx, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+					return away(ctx, func() error { return check(address) })
+				}),
+				away(ctx, func() (err error) {
+					plainly(t, &http.Server{Handler: httptask.Handler(ctx, h)}, func(address string) error {
+						err = check(address)
+						return nil
+					})
+					return err
+				}))
+		})
+	}
 }
 
 // TestEndOfBodyAfterAnswer: a handler that has taken all bytes of a body, and answers before it has
