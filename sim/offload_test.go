@@ -274,6 +274,21 @@ func TestOffloadReturnsEarly(t *testing.T) {
 	})
 }
 
+// TestOffloadBesideBusyHost: a result also comes while another host is busy until it has come.
+func TestOffloadBesideBusyHost(t *testing.T) {
+	many.Cluster(t, func(ctx context.Context, w *sim.World) {
+		done := false
+		w.Host("a", func(ctx context.Context) error {
+			err := rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
+			done = true
+			return err
+		})
+		for !done {
+			_ = rondo.Yield(ctx)
+		}
+	})
+}
+
 // TestOffloadThatNeedsBusyLoop: a function may wait for what a busy loop does later.
 func TestOffloadThatNeedsBusyLoop(t *testing.T) {
 	many.Test(t, func(ctx context.Context) {

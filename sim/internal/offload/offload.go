@@ -184,7 +184,7 @@ func (o *Pool) takeBack() bool {
 }
 
 // patience is for how many turns a loop is busy until a function returns in any case: a task
-// may Yield until it has.
+// may Yield until it has. If the loop has none, that is one of another loop.
 const patience = 256
 
 // needy has the functions of programs that have not returned while their loop stood still.
@@ -215,6 +215,9 @@ func (l *Loop) mayReturn() {
 		if one.loop == l {
 			mine = append(mine, one)
 		}
+	}
+	if must && len(mine) == 0 {
+		mine = o.waiting
 	}
 	if must && len(o.running) > 0 {
 		// In WebAssembly a goroutine runs only when this one lets it.
