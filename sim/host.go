@@ -34,7 +34,7 @@ type Host struct {
 	number  uint64
 	name    string
 	boot    func(ctx context.Context) error
-	process *process      // nil: it is down, or boot has returned
+	process *process      // the last one, which may have ended; nil: none was ever begun
 	node    *network.Node // the host on the network
 	failed  bool          // it was crashed or lost power, and has not been restarted
 	disk    *disk.Disk

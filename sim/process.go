@@ -151,7 +151,6 @@ func (p *process) finish() {
 	w, h := p.world, p.host
 	p.ended = true
 	p.order.End()
-	w.moments.Drop(&p.timer)
 	w.errands.refuse(p)
 	defer p.leave()
 	if p.killed == nil {
@@ -162,7 +161,7 @@ func (p *process) finish() {
 			if o.Err != nil && h != w.test {
 				o.Err = fmt.Errorf("host %s: %w", p.name, o.Err)
 			}
-			if o.Exited && p.main != nil {
+			if o.Exited {
 				o.Err = abandoned(p.main)
 			}
 			w.fail(o)
@@ -178,16 +177,10 @@ func (p *process) finish() {
 	if o := p.result; o.Exited && !w.ending {
 		w.fail(o)
 	}
-	if h.process == p {
-		h.process = nil
-	}
 }
 
 // exit is called when the first loop of a program has ended, and so the program.
 func (p *process) exit() {
-	if h := p.host; h != p.world.test {
-		h.process = nil
-	}
 	p.stack.HangUp()
 	p.stack.CloseAll()
 	p.stack.Over = true
@@ -222,16 +215,12 @@ func (p *process) kill(why error) {
 	defer p.killRest(why)
 	p.killed, p.own, p.stack.Over = why, p.Now(), true
 	w := p.world
-	w.moments.Drop(&p.timer)
 	if p.queued {
 		w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })
 		p.queued = false
 	}
 	if p.next == nil {
 		p.ended = true // it has not begun
-		if p.host.process == p {
-			p.host.process = nil
-		}
 		p.leave()
 		return
 	}
@@ -256,10 +245,8 @@ func (p *process) Poll(until int64) error {
 	w := p.world
 	w.base.settle()
 	if p.fails() {
-		w.makeReady(p)
-		if p.park(); p.killed != nil {
-			return p.pollKilled(-1)
-		}
+		p.park() // until it is killed, as the run ends
+		return p.pollKilled(-1)
 	}
 	switch delivered := p.deliver(); {
 	case delivered && (until == driver.Posted || until > p.Now()):
