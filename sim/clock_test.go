@@ -101,6 +101,22 @@ func TestClockOfSleepingHost(t *testing.T) {
 	})
 }
 
+// TestClocksDrift: with Faults.ClockSkew the clock of a host has a rate of its own from its first
+// boot on, also if the host does nothing but sleep.
+func TestClocksDrift(t *testing.T) {
+	c := Config{Seeds: 30, SeedsShort: 30, Faults: Faults{ClockSkew: 1e-9}} // it will not be set again
+	c.Cluster(t, func(ctx context.Context, w *World) {
+		start, woke := rondo.Now(ctx), time.Duration(0)
+		w.Host("a", func(host context.Context) error {
+			err := rondo.Sleep(host, time.Hour)
+			woke = rondo.Now(ctx).Sub(start)
+			return err
+		})
+		_ = rondo.Sleep(ctx, 2*time.Hour)
+		Sometimes(ctx, woke < time.Hour, "an hour's sleep takes less on the other clocks")
+	})
+}
+
 // TestDeadlinesWhenClockIsSet: a deadline that was computed from Now stays when the clock is
 // set, and one that was read from elsewhere is compared by the wall.
 func TestDeadlinesWhenClockIsSet(t *testing.T) {

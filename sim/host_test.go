@@ -98,24 +98,35 @@ func TestHostEnds(t *testing.T) {
 }
 
 // TestHostLoops: the further loops of a program end with the first one, however that ends, and the
-// tasks on them learn the cause.
+// tasks on them learn the cause, which is the first one. One that has ended before changes nothing.
 func TestHostLoops(t *testing.T) {
 	for cause, end := range map[string]func(h *sim.Host){
 		"sim: the program has ended":   func(*sim.Host) {}, // by itself
-		"sim: the host has crashed":    (*sim.Host).Crash,
+		"sim: the host has crashed":    func(h *sim.Host) { h.Crash(); h.PowerFail() },
 		"sim: the host has lost power": (*sim.Host).PowerFail,
 	} {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
 			var causes []string
 			ended := 0
 			h := w.Host("a", func(ctx context.Context) error {
-				for i := range 3 {
-					driver.HostOf(kernel.Of(ctx).Driver()).RunBeside(fmt.Sprint(i), func(ctx context.Context) error {
+				beside := func(ctx context.Context, name string) {
+					driver.HostOf(kernel.Of(ctx).Driver()).RunBeside(name, func(ctx context.Context) error {
 						causes = append(causes, fmt.Sprint(rondo.WaitCanceled(ctx)))
 						return nil
 					}, func() { ended++ })
 				}
-				return rondo.Sleep(ctx, time.Minute)
+				gone := false
+				driver.HostOf(kernel.Of(ctx).Driver()).RunBeside("gone", func(ctx context.Context) error {
+					beside(ctx, "1")
+					return nil
+				}, func() { gone = true })
+				beside(ctx, "2")
+				beside(ctx, "3")
+				err := rondo.Sleep(ctx, time.Minute)
+				if !gone {
+					t.Error("a loop whose main has returned is there")
+				}
+				return err
 			})
 			_ = rondo.Sleep(ctx, 30*time.Second)
 			if len(causes)+ended > 0 {
@@ -130,6 +141,30 @@ func TestHostLoops(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHostLoopsNotBegun: a loop whose host goes down before it has begun, or is down, ends without
+// having run.
+func TestHostLoopsNotBegun(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		ended := 0
+		var h *sim.Host
+		h = w.Host("a", func(ctx context.Context) error {
+			beside := func() {
+				driver.HostOf(kernel.Of(ctx).Driver()).RunBeside("b", func(context.Context) error {
+					t.Error("it ran")
+					return nil
+				}, func() { ended++ })
+			}
+			beside()
+			h.Crash()
+			beside()
+			return nil
+		})
+		if err := w.Eventually(ctx, time.Minute, func() bool { return ended == 2 }); err != nil {
+			t.Errorf("%d of 2 loops have ended: %v", ended, err)
+		}
+	})
 }
 
 // TestHostsTogether has tasks of one host set Futures of another, post to it and wait
@@ -260,12 +295,13 @@ func TestSlowAndBusy(t *testing.T) {
 }
 
 // TestHostsAreLate: in some seeds timers of a host that are due one after the other fire at one
-// instant, and in some a task is late by about as long as its host sleeps.
+// instant, and in some a task is late by about as long as its host sleeps, or by up to a second.
 func TestHostsAreLate(t *testing.T) {
 	sim.Config{Seeds: 100, SeedsShort: 100}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		together := 0
 		for range 5 {
 			var woke [2]time.Time
+			began := rondo.Now(ctx)
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 				for i := range woke {
 					g.Go(func(ctx context.Context) error {
@@ -278,6 +314,9 @@ func TestHostsAreLate(t *testing.T) {
 			})
 			if woke[0].Equal(woke[1]) {
 				together++
+			}
+			if d := rondo.Now(ctx).Sub(began); d > 10*time.Second {
+				t.Errorf("two sleeps of a millisecond took %v", d)
 			}
 		}
 		sim.Sometimes(ctx, together == 5, "timers of two instants fire at one")
@@ -313,6 +352,26 @@ func TestBusyHosts(t *testing.T) {
 		_ = rondo.Sleep(ctx, time.Hour)
 		if counted != 300 {
 			t.Error("the hosts counted to", counted)
+		}
+	})
+}
+
+// TestHostTasksShare: in some seeds a task of a host gives the others a turn at an operation that
+// need not wait.
+func TestHostTasksShare(t *testing.T) {
+	sim.Config{Seeds: 20, SeedsShort: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		counted, q := 0, rondo.NewQueue[int](100)
+		rondo.Go(ctx, func(ctx context.Context) error {
+			for rondo.Yield(ctx) == nil {
+				counted++
+			}
+			return nil
+		})
+		for i := range 100 {
+			_ = rondo.Yield(ctx) // from here on it has a whole share
+			before := counted
+			_ = q.Put(ctx, i)
+			sim.Sometimes(ctx, counted != before, "the other task ran in a Put with room")
 		}
 	})
 }
@@ -480,6 +539,18 @@ func TestClusterFailures(t *testing.T) {
 		_, _ = f.Wait(ctx)
 	}, "deadlock", "test: main is waiting for future", "a: main is waiting")
 	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		f := rondo.NewFuture[int](ctx)
+		w.Host("a", func(ctx context.Context) error {
+			defer f.Set(1)
+			return rondo.Sleep(ctx, time.Second)
+		})
+		_ = rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+			_, err := f.Wait(ctx)
+			return err
+		})
+		_, _ = rondo.NewFuture[int](ctx).Wait(ctx)
+	}, "deadlock", "after 1s of virtual time") // not after the hour, for which nobody waits
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
 		w.Host("a", func(ctx context.Context) error {
 			rondo.Go(ctx, func(context.Context) error { return errors.New("so it is") })
 			return rondo.Sleep(ctx, time.Second)
@@ -490,6 +561,37 @@ func TestClusterFailures(t *testing.T) {
 		w.Host("a", func(context.Context) error { runtime.Goexit(); return nil })
 		_ = rondo.Sleep(ctx, time.Hour)
 	}, "runtime.Goexit was called")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(ctx context.Context) error {
+			defer t.Error("so it is")
+			return rondo.Sleep(ctx, time.Second)
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "so it is", "after 1s of virtual time", ", in main of a\n")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		h := w.Host("a", func(ctx context.Context) error {
+			defer runtime.Goexit()
+			return rondo.WaitCanceled(ctx)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Crash()
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "runtime.Goexit was called", "after 1s of virtual time")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		w.Host("a", func(ctx context.Context) error {
+			var m rondo.Mutex
+			_ = m.Lock(ctx)
+			if m.Lock(ctx) != nil {
+				t.FailNow() // it does not hide why
+			}
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+	}, "rondo: deadlock", "after 0s of virtual time")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		rondo.Go(ctx, func(context.Context) error { return errors.New("so it is") }).SetName("culprit")
+		_ = rondo.Yield(ctx)
+	}, "seed 1: culprit failed and nobody waited for it: so it is")
 	text := failing(t, func(t *tester) {
 		one().Cluster(t, func(ctx context.Context, w *sim.World) {
 			broken := false
@@ -512,10 +614,24 @@ func TestClusterFailures(t *testing.T) {
 		c.Cluster(t, func(ctx context.Context, w *sim.World) { _ = rondo.Sleep(ctx, time.Hour) })
 	})
 	contains(t, text, "no end after 1m0s of virtual time", "test: main is waiting for sleep")
+	sim.Config{Limit: time.Minute, Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		_ = rondo.Sleep(ctx, 59*time.Second)
+	})
 	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
 		_ = rondo.Sleep(ctx, time.Hour)
 		t.Fatal("so it is")
 	}, "after 1h0m0s of virtual time")
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		for range 25 {
+			rondo.Go(ctx, func(ctx context.Context) error { return new(rondo.Event).Wait(ctx) })
+		}
+		_, _ = rondo.NewFuture[int](ctx).Wait(ctx)
+	}, "deadlock", "test: task-2 is waiting for event", "\n\tand more")
+	handed := 0
+	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
+		handed++
+		_ = rondo.NewQueue[int](1).Put(ctx, handed)
+	}, "seed 1 is not deterministic", "a value was put into a queue")
 	order := 0
 	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
 		order++
@@ -560,8 +676,8 @@ func TestClusterEnd(t *testing.T) {
 	})
 }
 
-// TestHostsThatExit: at the end of a test the deferred calls of every host run, also if those of
-// another one end its goroutine.
+// TestHostsThatExit: at the end of a test the deferred calls of every host run, although their
+// waits fail, and also if those of another one end its goroutine.
 func TestHostsThatExit(t *testing.T) {
 	runs, cleaned := 0, 0
 	one().Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -569,7 +685,12 @@ func TestHostsThatExit(t *testing.T) {
 		for i := range 3 {
 			w.Host(fmt.Sprint(i), func(ctx context.Context) error {
 				defer runtime.Goexit()
-				defer func() { cleaned++ }()
+				defer func() {
+					for range 10 {
+						_ = rondo.Sleep(ctx, time.Second)
+					}
+					cleaned++
+				}()
 				return rondo.WaitCanceled(ctx)
 			})
 		}

@@ -31,9 +31,10 @@ func TestClockWaitsForOffload(t *testing.T) {
 	})
 }
 
-// TestPostsOfGoroutines: what a goroutine posts runs when the loop has nothing else to run.
+// TestPostsOfGoroutines: what a goroutine posts runs when the loop has nothing else to run, also on
+// a host.
 func TestPostsOfGoroutines(t *testing.T) {
-	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
+	body := func(ctx context.Context) {
 		ran, posted := false, make(chan error)
 		loop := rondo.LoopOf(ctx)
 		go func() { posted <- loop.Post(func() { ran = true }) }()
@@ -54,7 +55,9 @@ func TestPostsOfGoroutines(t *testing.T) {
 		if _ = rondo.Sleep(ctx, 1); !ran {
 			t.Error("it has not run")
 		}
-	})
+	}
+	sim.Config{Exact: true}.Test(t, body)
+	sim.Config{Exact: true}.Cluster(t, func(ctx context.Context, _ *sim.World) { body(ctx) })
 }
 
 // spin takes a while, and another while each time.
@@ -233,7 +236,7 @@ func TestOffloadWithoutReturn(t *testing.T) {
 // task Yields, or a callback posts itself, until it has come.
 func TestOffloadReturnsEarly(t *testing.T) {
 	early := 0
-	many.Test(t, func(ctx context.Context) {
+	body := func(ctx context.Context) {
 		done := false
 		offload := func(ctx context.Context) error {
 			err := rondo.OffloadFunc(ctx, func(context.Context) error { return nil })
@@ -260,9 +263,16 @@ func TestOffloadReturnsEarly(t *testing.T) {
 		}
 		again()
 		_ = task.Wait(ctx)
-	})
-	if early == 0 || early == many.Seeds {
-		t.Errorf("the result comes early in %d of %d seeds", early, many.Seeds)
+	}
+	for what, run := range map[string]func(){
+		"loop": func() { many.Test(t, body) },
+		"host": func() { many.Cluster(t, func(ctx context.Context, _ *sim.World) { body(ctx) }) },
+	} {
+		early = 0
+		run()
+		if early == 0 || early == many.Seeds {
+			t.Errorf("on a %s the result comes early in %d of %d seeds", what, early, many.Seeds)
+		}
 	}
 	sim.Config{Deviations: 1}.Explore(t, func(ctx context.Context) {
 		task := rondo.Go(ctx, func(ctx context.Context) error {

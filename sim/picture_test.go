@@ -118,6 +118,31 @@ func TestDrawTasks(t *testing.T) {
 	}
 }
 
+// TestDrawHosts: in a picture of a cluster that host fails whose task ran last.
+func TestDrawHosts(t *testing.T) {
+	p := drawn(t, 1, func(a *attempt) {
+		newCluster(a, Config{}).execute(func(ctx context.Context, w *World) {
+			broken := false
+			w.Invariant("whole", func() error {
+				if broken {
+					return errors.New("broken")
+				}
+				return nil
+			})
+			w.Host("culprit", func(ctx context.Context) error {
+				err := rondo.Sleep(ctx, time.Second)
+				broken = true
+				return err
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
+	})
+	i := slices.IndexFunc(p.Rows, func(r picture.Row) bool { return r.Kind == "failure" })
+	if i < 0 || p.Columns[p.Rows[i].Column].Name != "culprit" || p.Rows[i].At != "1s" {
+		t.Error(p.Rows[max(0, i)], p.Columns)
+	}
+}
+
 // TestDrawTheEnd: of a long run the end is drawn.
 func TestDrawTheEnd(t *testing.T) {
 	p := pictured(t, 1, func(ctx context.Context) {

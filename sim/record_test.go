@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +104,128 @@ func TestRecordRepeats(t *testing.T) {
 		if seen[k] == 0 {
 			t.Errorf("in no run is there an event such as %q", record.Event{Kind: k})
 		}
+	}
+}
+
+// TestRecordRepeatsHosts: so it is with the hosts of a cluster, also if what is late is hurried on,
+// and if the hosts are in the middle of something when the test ends.
+func TestRecordRepeatsHosts(t *testing.T) {
+	run := func(c *choice.Choices) *record.Trace {
+		a := newSeries(t).NewRun(c)
+		a.Trace = &record.Trace{Keep: true}
+		o := newCluster(&attempt{Run: a}, Config{}).execute(func(ctx context.Context, w *World) {
+			for _, name := range []string{"a", "b"} {
+				w.Host(name, func(ctx context.Context) error { busy(ctx); return nil })
+			}
+			for range 2 {
+				_ = rondo.Sleep(ctx, time.Millisecond)
+				w.Calm()
+			}
+		})
+		if o.Failure() != "" {
+			t.Fatal(o.Failure())
+		}
+		return a.Trace
+	}
+	seen := make(map[record.Kind]int)
+	for seed := range uint64(100) {
+		recorded := choice.New(seed)
+		recorded.Rough, recorded.Shares, recorded.Records = true, seed > 0, true
+		first := run(recorded)
+		for _, e := range first.Events {
+			seen[e.Kind]++
+		}
+		again := choice.New(seed)
+		again.Records = true
+		again.Repeat(recorded.Made)
+		if second := run(again); second.Hash != first.Hash || !slices.Equal(again.Made, recorded.Made) {
+			t.Fatalf("seed %d: its list makes another run of %d events, not %d, with choices\n%v\nand\n%v",
+				seed, second.Count, first.Count, choice.Format(again.Made), choice.Format(recorded.Made))
+		}
+	}
+	if seen[record.Chosen] == 0 || seen[record.Passed] == 0 {
+		t.Error("no event is that a task was chosen among several, or that one was passed over:", seen)
+	}
+}
+
+// TestRecordLoops: a loop beside that of a host has its number again when it is begun again, and so
+// its column in a picture. Two at a time have two.
+func TestRecordLoops(t *testing.T) {
+	Config{Exact: true}.Cluster(t, func(ctx context.Context, w *World) {
+		var numbers []uint64
+		for range 2 {
+			for _, name := range []string{"a", "a", "b"} {
+				processOf(ctx).RunBeside(name, func(ctx context.Context) error {
+					numbers = append(numbers, processOf(ctx).number)
+					return rondo.Sleep(ctx, time.Second)
+				}, func() {})
+			}
+			_ = rondo.Sleep(ctx, time.Minute)
+			slices.Sort(numbers)
+		}
+		if want := []uint64{2, 2, 3, 3, 4, 4}; !slices.Equal(numbers, want) {
+			t.Errorf("the loops have the numbers %v, want %v", numbers, want)
+		}
+	})
+}
+
+// TestRecordHosts: a record has what happens to a host, by how much, and when.
+func TestRecordHosts(t *testing.T) {
+	a := newSeries(t).NewRun(choice.New(0))
+	a.Trace = &record.Trace{Keep: true}
+	o := newCluster(&attempt{Run: a}, Config{}).execute(func(ctx context.Context, w *World) {
+		ends := make(chan int, 1)
+		h := w.Host("a", func(ctx context.Context) error {
+			if len(ends) > 0 {
+				processOf(ctx).RunBeside("loop", rondo.Yield, func() {}) // its end is not that of the program
+				return rondo.Sleep(ctx, time.Millisecond)
+			}
+			return rondo.WaitCanceled(ctx)
+		})
+		for _, do := range []func(){
+			func() { h.Slow(3 * time.Millisecond) },
+			func() { h.Slow(0) },
+			func() { h.Pause(500 * time.Millisecond) },
+			func() { h.SetClock(time.Hour, -20) },
+			h.Crash, h.Restart, h.PowerFail, h.Restart,
+			func() { h.Signal(os.Interrupt) },
+			func() { ends <- 1; h.Restart() },
+		} {
+			_ = rondo.Sleep(ctx, time.Second)
+			do()
+		}
+		_ = rondo.Sleep(ctx, time.Second)
+	})
+	if o.Failure() != "" {
+		t.Fatal(o.Failure())
+	}
+	var got []string
+	for _, e := range a.Trace.Events {
+		if e.Kind == record.Hosted {
+			got = append(got, e.String())
+		}
+	}
+	want := []string{
+		"boot (1) of host 1 to 0 after 0s",
+		"boot (1) of host 2 to 0 after 0s",
+		"slow (3) of host 2 to 0 after 1s",
+		"slow (0) of host 2 to 0 after 2s",
+		"pause (500) of host 2 to 0 after 3s",
+		"clock (-20) of host 2 to 0 after 4s",
+		"crash (0) of host 2 to 0 after 5s",
+		"restart (0) of host 2 to 0 after 6s",
+		"boot (2) of host 2 to 0 after 6s",
+		"power failure (0) of host 2 to 0 after 7s",
+		"restart (0) of host 2 to 0 after 8s",
+		"boot (3) of host 2 to 0 after 8s",
+		"signal interrupt (0) of host 2 to 0 after 9s",
+		"crash (0) of host 2 to 0 after 9s",
+		"restart (0) of host 2 to 0 after 10s",
+		"boot (4) of host 2 to 0 after 10s",
+		"exit (0) of host 2 to 0 after 10.00100002s", // a millisecond of its clock
+		"exit (0) of host 1 to 0 after 11s",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
