@@ -24,38 +24,39 @@ type Mistake struct {
 // A Body is a test of a cluster.
 type Body func(t testing.TB) func(ctx context.Context, w *sim.World)
 
-// Find plants one mistake after the other, and fails the test if one is not found in the
-// first 200 seeds. If the environment variable RONDO_TRIALS is a number, each mistake has
-// that many trials more, with 1,000 seeds each that no other trial has, and at most one in
+// Find plants one mistake after the other, each in a subtest, and fails the test if one is not
+// found in the first 200 seeds. If the environment variable RONDO_TRIALS is a number, each mistake
+// has that many trials more, with 1,000 seeds each that no other trial has, and at most one in
 // twenty may find nothing.
 func Find(t *testing.T, c sim.Config, body Body, mistakes ...Mistake) {
 	t.Helper()
 	t.Setenv("RONDO_SIM_STORE", t.TempDir())
 	trials, _ := strconv.Atoi(os.Getenv("RONDO_TRIALS"))
 	for _, m := range mistakes {
-		seed := find(t, c, body, m, 1, 200)
-		if seed == 0 {
-			t.Errorf("%s: not found in 200 seeds", m.Name)
-			continue
-		}
-		t.Logf("%s: seed %d", m.Name, seed)
-		var all []int // how many seeds each trial needed
-		for i := range trials {
-			first := 1000*i + 1001
-			seed := find(t, c, body, m, first, first+999)
+		t.Run(m.Name, func(t *testing.T) {
+			seed := find(t, c, body, m, 1, 200)
 			if seed == 0 {
-				seed = first + 1000
+				t.Fatal("not found in 200 seeds")
 			}
-			all = append(all, seed-first+1)
-		}
-		if len(all) == 0 {
-			continue
-		}
-		slices.Sort(all)
-		t.Logf("%s: seeds needed in %d trials: %v", m.Name, trials, all)
-		if p95 := all[(95*len(all)+99)/100-1]; p95 > 1000 {
-			t.Errorf("%s: more than one trial in twenty found nothing in 1,000 seeds", m.Name)
-		}
+			t.Logf("seed %d", seed)
+			var all []int // how many seeds each trial needed
+			for i := range trials {
+				first := 1000*i + 1001
+				seed := find(t, c, body, m, first, first+999)
+				if seed == 0 {
+					seed = first + 1000
+				}
+				all = append(all, seed-first+1)
+			}
+			if len(all) == 0 {
+				return
+			}
+			slices.Sort(all)
+			t.Logf("seeds needed in %d trials: %v", trials, all)
+			if p95 := all[(95*len(all)+99)/100-1]; p95 > 1000 {
+				t.Error("more than one trial in twenty found nothing in 1,000 seeds")
+			}
+		})
 	}
 }
 
