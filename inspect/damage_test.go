@@ -250,7 +250,7 @@ func survives(d *damaged, r inspect.Ring) (ok bool) {
 func TestDamage(t *testing.T) {
 	for _, mode := range []string{"waits", "shared", "ring"} {
 		i := recordedIn(t, mode)
-		for part := range uint64(4) {
+		for part := range uint64(2) {
 			t.Run(fmt.Sprintf("%s, part %d", mode, part+1), func(t *testing.T) {
 				t.Parallel()
 				damageAtRandom(t, i, rand.New(rand.NewPCG(1, part)))
@@ -260,7 +260,7 @@ func TestDamage(t *testing.T) {
 }
 
 func damageAtRandom(t *testing.T, i *image, r *rand.Rand) {
-	rounds := 500
+	rounds := 300
 	if testing.Short() || underRace {
 		rounds = 25
 	}
