@@ -79,18 +79,30 @@ func TestShutdownBeforeServe(t *testing.T) {
 	})
 }
 
-// TestShutdownAtMaxConns: a Server that waits for room ends as well.
+// TestShutdownAtMaxConns: a Server that waits for room ends as well. Idle sessions make room.
 func TestShutdownAtMaxConns(t *testing.T) {
+	idle := func(net.Conn) func(ctx context.Context) error {
+		return func(context.Context) error { return nil }
+	}
 	run(t, func(ctx context.Context) error {
-		s := &socket.Server{MaxConns: 1, Handler: echo}
-		addr, served := start(t, ctx, s)
-		connected(t, ctx, s, addr)
-		waiting(ctx, "room", 1)
-		if err := rondo.Timeout(ctx, 0, s.Shutdown); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
+		for _, c := range []struct {
+			server *socket.Server
+			limit  time.Duration
+			want   error
+		}{
+			{&socket.Server{MaxConns: 1, Handler: echo}, 0, context.DeadlineExceeded},
+			{&socket.Server{MaxConns: 1, Session: idle}, 30 * time.Second, nil},
+		} {
+			s := c.server
+			addr, served := start(t, ctx, s)
+			connected(t, ctx, s, addr)
+			waiting(ctx, "room", 1)
+			if err := rondo.Timeout(ctx, c.limit, s.Shutdown); !errors.Is(err, c.want) {
+				t.Errorf("Shutdown: %v, want %v", err, c.want)
+			}
+			if err := served.Wait(ctx); !errors.Is(err, socket.ErrServerClosed) {
+				t.Errorf("Serve: %v", err)
+			}
 		}
 		return nil
 	})
