@@ -64,7 +64,8 @@ func NewStack[T any](limit int) *Queue[T] {
 // NewPriorityQueue makes a Queue that holds at most limit values, of which the
 // least is next; 0 means any number. less reports whether a comes before b, and
 // must be a strict weak order; of equals the one that was put first is next. It
-// must not wait. NewPriorityQueue panics if limit is negative or less is nil.
+// must not wait. If it panics, so does the call that needed it, which has put or
+// taken no value. NewPriorityQueue panics if limit is negative or less is nil.
 func NewPriorityQueue[T any](limit int, less func(a, b T) bool) *Queue[T] {
 	if less == nil {
 		panic("rondo: NewPriorityQueue with a nil less")
@@ -107,7 +108,14 @@ func (q *Queue[T]) putReserved(v T) error {
 		return ErrQueueClosed
 	}
 	q.reserved--
+	put := false
+	defer func() {
+		if !put && q.putters.Wake() { // less has panicked: the room is another's
+			q.reserved++
+		}
+	}()
 	q.push(v)
+	put = true
 	return nil
 }
 
@@ -176,7 +184,14 @@ func (q *Queue[T]) getPromised() (v T, err error) {
 		return v, ErrQueueClosed
 	}
 	q.promised--
-	return q.pop(), nil
+	taken := false
+	defer func() {
+		if !taken && q.getters.Wake() { // less has panicked: the value is another's
+			q.promised++
+		}
+	}()
+	v, taken = q.pop(), true
+	return v, nil
 }
 
 // GetCase is Get as a case of a Select. The value is in *v when the case is taken

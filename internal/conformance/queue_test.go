@@ -144,6 +144,65 @@ func TestC166Order(t *testing.T) {
 	})
 }
 
+// TestLessPanics: if the less of a priority Queue panics in a task that waited for room or
+// for a value, the room or the value goes to the next task that waits.
+func TestLessPanics(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		panics := false
+		q := rondo.NewPriorityQueue(3, func(a, b int) bool {
+			if panics {
+				panics = false
+				panic("less")
+			}
+			return a < b
+		})
+		var got, failed []int
+		start := func(v int, fn func(ctx context.Context) error) *rondo.Task {
+			return later(t, ctx, func(ctx context.Context) error {
+				defer func() {
+					if recover() != nil {
+						failed = append(failed, v)
+					}
+				}()
+				return fn(ctx)
+			})
+		}
+		put := func(v int) *rondo.Task {
+			return start(v, func(ctx context.Context) error { return q.Put(ctx, v) })
+		}
+		get := func() *rondo.Task {
+			return start(0, func(ctx context.Context) error {
+				v, err := q.Get(ctx)
+				got = append(got, v)
+				q.TaskDone()
+				return err
+			})
+		}
+		ended(t, ctx, nil, put(7), put(8), put(9))
+		five, six := put(5), put(6)
+		if v, ok := q.TryGet(); v != 7 || !ok {
+			t.Errorf("TryGet returned %d, %t", v, ok)
+		}
+		q.TaskDone()
+		panics = true
+		ended(t, ctx, nil, five, six)
+		ended(t, ctx, nil, get(), get(), get())
+
+		gets := []*rondo.Task{get(), get(), get(), get()}
+		for _, v := range []int{3, 2, 1} {
+			q.TryPut(v)
+		}
+		panics = true
+		ended(t, ctx, nil, gets...)
+		if !slices.Equal(got, []int{6, 8, 9, 1, 2, 3}) || !slices.Equal(failed, []int{5, 0}) {
+			t.Errorf("got %v; the calls of %v have failed", got, failed)
+		}
+		if err := q.Join(ctx); err != nil || q.Len() != 0 {
+			t.Errorf("Join returned %v with %d values left", err, q.Len())
+		}
+	})
+}
+
 // TestC227ChannelClosed: when the senders Close a Queue, its receivers get what
 // is left and then end. When the receivers Abort it, senders that wait fail.
 func TestC227ChannelClosed(t *testing.T) {

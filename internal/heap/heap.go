@@ -1,7 +1,8 @@
 // Package heap has the heap behind rondo.NewPriorityQueue.
 //
 // The law: adding and taking a value costs logarithmic time, and a heap that is
-// three quarters empty frees half of its memory.
+// three quarters empty frees half of its memory. less is the program's, and nothing has
+// changed when it is called: if it panics, the heap is as it was.
 package heap
 
 import "slices"
@@ -39,46 +40,65 @@ func (h *Heap[T]) Len() int { return len(h.all) }
 
 // Add adds v.
 func (h *Heap[T]) Add(v T) {
-	h.adds++
-	h.all = append(h.all, ranked[T]{v, h.adds})
-	for i := len(h.all) - 1; i > 0; {
-		above := (i - 1) / 2
-		if !h.before(&h.all[i], &h.all[above]) {
-			return
-		}
-		h.all[i], h.all[above] = h.all[above], h.all[i]
-		i = above
+	added := ranked[T]{v, h.adds + 1}
+	at := len(h.all)
+	for at > 0 && h.before(&added, &h.all[(at-1)/2]) {
+		at = (at - 1) / 2
 	}
+	// From here on nothing calls less.
+	h.adds++
+	h.all = append(h.all, added)
+	for i := len(h.all) - 1; i > at; i = (i - 1) / 2 {
+		h.all[i] = h.all[(i-1)/2]
+	}
+	h.all[at] = added
 }
 
 // Take removes the least value and returns it. The heap must not be empty.
 func (h *Heap[T]) Take() T {
-	v := h.all[0].value
 	n := len(h.all) - 1
-	h.all[0] = h.all[n]
+	last := h.all[n]
+	at := h.place(&last, n)
+	// From here on nothing calls less.
+	moved := last
+	for ; at > 0; at = (at - 1) / 2 {
+		moved, h.all[at] = h.all[at], moved
+	}
+	moved, h.all[0] = h.all[0], moved
 	h.all[n] = ranked[T]{}
 	h.all = h.all[:n]
 	if n == cap(h.all)/4 && n >= kept {
 		h.all = append(make([]ranked[T], 0, cap(h.all)/2), h.all...)
 	}
-	for i := 0; ; {
-		least := i
-		for _, below := range [2]int{2*i + 1, 2*i + 2} {
-			if below < n && h.before(&h.all[below], &h.all[least]) {
-				least = below
+	return moved.value
+}
+
+// place returns where last goes if the first of n others is taken, and those between
+// move up.
+func (h *Heap[T]) place(last *ranked[T], n int) int {
+	for at := 0; ; {
+		least, next := last, at
+		for _, below := range [2]int{2*at + 1, 2*at + 2} {
+			if below < n && h.before(&h.all[below], least) {
+				least, next = &h.all[below], below
 			}
 		}
-		if least == i {
-			return v
+		if next == at {
+			return at
 		}
-		h.all[i], h.all[least] = h.all[least], h.all[i]
-		i = least
+		at = next
 	}
 }
 
 // Keep drops all but the n least. What is sorted is a heap.
 func (h *Heap[T]) Keep(n int) {
-	slices.SortFunc(h.all, func(a, b ranked[T]) int {
+	if n == 0 {
+		clear(h.all)
+		h.all = h.all[:0]
+		return
+	}
+	sorted := slices.Clone(h.all)
+	slices.SortFunc(sorted, func(a, b ranked[T]) int {
 		switch {
 		case h.before(&a, &b):
 			return -1
@@ -87,6 +107,6 @@ func (h *Heap[T]) Keep(n int) {
 		}
 		return 0
 	})
-	clear(h.all[n:])
-	h.all = h.all[:n]
+	clear(sorted[n:])
+	h.all = sorted[:n]
 }

@@ -62,3 +62,44 @@ func TestShrinks(t *testing.T) {
 		t.Fatalf("a heap of %d values has room for %d", h.Len(), cap(h.all))
 	}
 }
+
+// TestLessPanics lets the first, the second, and each further call of less panic while a
+// value is added or taken, or some are kept: the heap is as it was.
+func TestLessPanics(t *testing.T) {
+	values := []int{5, 3, 8, 3, 1, 9, 2, 7, 4, 6}
+	for name, change := range map[string]func(h *Heap[int]){
+		"Add":  func(h *Heap[int]) { h.Add(0) },
+		"Take": func(h *Heap[int]) { h.Take() },
+		"Keep": func(h *Heap[int]) { h.Keep(2) },
+	} {
+		for panics := 1; ; panics++ {
+			calls := -1000
+			h := New(func(a, b int) bool {
+				if calls++; calls == panics {
+					panic("less")
+				}
+				return a < b
+			})
+			for _, v := range values {
+				h.Add(v)
+			}
+			if calls = 0; !panicked(func() { change(h) }) {
+				break
+			}
+			calls = -1000
+			var got []int
+			for h.Len() > 0 {
+				got = append(got, h.Take())
+			}
+			if want := slices.Sorted(slices.Values(values)); !slices.Equal(got, want) {
+				t.Errorf("less panicked at call %d of %s: then %v were taken", panics, name, got)
+			}
+		}
+	}
+}
+
+func panicked(fn func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	fn()
+	return false
+}
