@@ -25,7 +25,8 @@ type Error = rondo.SignalError
 //
 // Cancel suspends the task until the last task of the scope has ended. If ctx is
 // cancelled, so is the scope; if it is cancelled already, body is not called and
-// Cancel returns the cause. It panics if a signal cannot be caught.
+// Cancel returns the cause. It panics if a signal is nil or
+// cannot be caught.
 func Cancel(ctx context.Context, body func(ctx context.Context) error, sigs ...os.Signal) error {
 	if body == nil {
 		panic("rondo: signals.Cancel with a nil body")

@@ -36,7 +36,7 @@ import (
 //
 // Notify itself never suspends. It panics if ctx belongs to no loop, if the caller is
 // not on that loop, if no signal is given, which to os/signal would mean all of them,
-// and if a signal cannot be caught.
+// and if a signal is nil or cannot be caught.
 func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	loop := loopOf(ctx, "Notify")
 	if len(sigs) == 0 {
@@ -185,9 +185,13 @@ func loopOf(ctx context.Context, call string) kernel.Loop {
 	return loop
 }
 
-// check panics if a signal cannot be caught.
+// check panics if a signal is nil, of which os/signal says nothing and catches none, or
+// cannot be caught.
 func check(call string, sigs []os.Signal) {
 	for _, s := range sigs {
+		if s == nil {
+			panic("rondo: signals." + call + " of a nil signal, which never comes")
+		}
 		if uncatchable(s) {
 			panic(fmt.Sprintf("rondo: signals.%s of %q, which cannot be caught", call, s))
 		}

@@ -382,6 +382,8 @@ func TestMisuse(t *testing.T) {
 			{elsewhere, "rondo: signals.Notify from a goroutine that is not on the loop"},
 			{panicOf(func() { signals.Notify(ctx) }), "rondo: signals.Notify without a signal: name the signals to catch"},
 			{panicOf(func() { signals.Notify(ctx, os.Kill) }), `rondo: signals.Notify of "killed", which cannot be caught`},
+			{panicOf(func() { signals.Notify(ctx, os.Interrupt, nil) }), "rondo: signals.Notify of a nil signal, which never comes"},
+			{panicOf(func() { signals.Cancel(ctx, forever, nil) }), "rondo: signals.Cancel of a nil signal, which never comes"},
 			{panicOf(func() { signals.Cancel(ctx, forever, syscall.SIGSTOP) }), `rondo: signals.Cancel of "stopped (signal)", which cannot be caught`},
 			{panicOf(func() { signals.Cancel(ctx, nil) }), "rondo: signals.Cancel with a nil body"},
 		} {

@@ -36,8 +36,8 @@ import (
 //
 // If no signals are given, they are SIGINT, which is Ctrl-C, and SIGTERM. If ctx is
 // cancelled, nothing gets any grace, and Run returns the cause. A grace of 0 or less
-// cancels body and tasks together. Run suspends the task. It panics if body is nil or a
-// signal cannot be caught.
+// cancels body and tasks together. Run suspends the task. It panics if body is nil,
+// or if a signal is nil or cannot be caught.
 func Run(ctx context.Context, grace time.Duration, body func(ctx context.Context, tasks *rondo.Scope) error, sigs ...os.Signal) error {
 	if body == nil {
 		panic("rondo: signals.Run with a nil body")

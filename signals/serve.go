@@ -35,7 +35,7 @@ type Server interface {
 // If no signals are given, they are SIGINT, which is Ctrl-C, and SIGTERM. If serving
 // fails without a signal, Serve returns that error; if ctx is cancelled, the cause, and
 // nothing gets any grace. An error of Shutdown is returned, but not that the grace was
-// over. Serve suspends the task. It panics if a signal cannot be caught.
+// over. Serve suspends the task. It panics if a signal is nil or cannot be caught.
 func Serve(ctx context.Context, s Server, l net.Listener, grace time.Duration, sigs ...os.Signal) error {
 	if s == nil {
 		panic("rondo: signals.Serve with a nil Server")
