@@ -56,7 +56,8 @@ type File interface {
 // file system of the machine, with names as package os has them. What is written to a simulated
 // disk survives [Host.Crash], and survives [Host.PowerFail] only after Sync. In some seeds of a
 // cluster Sync and SyncDir take up to 50 ms, in which the program does nothing else: its loop is
-// in a system call. Folders need not be made on it. Disk never suspends.
+// in a system call. Folders need not be made on it. A file has at most 1 GiB; what would make it
+// longer fails with syscall.EFBIG. Disk never suspends.
 func Disk(ctx context.Context) FS {
 	if l := kernel.Of(ctx); l != nil {
 		switch d := l.Driver().(type) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"os"
 	"slices"
@@ -225,6 +226,14 @@ func TestShortWrite(t *testing.T) {
 	}
 	if err := f.Truncate(-1); err == nil || !strings.Contains(err.Error(), syscall.EINVAL.Error()) {
 		t.Error(err)
+	}
+	if err := f.Truncate(1 << 60); !errors.Is(err, syscall.EFBIG) {
+		t.Error(err)
+	}
+	for _, at := range []int64{1 << 60, math.MaxInt64} {
+		if _, err := f.WriteAt([]byte("x"), at); !errors.Is(err, syscall.EFBIG) {
+			t.Error(err)
+		}
 	}
 	must(t, f.Truncate(0))
 }

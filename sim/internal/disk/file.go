@@ -68,6 +68,9 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// longest is how long a file may be. All of it is in memory, also what was never written.
+const longest = 1 << 30
+
 // WriteAt writes at an offset. It fails if the file was opened to append.
 func (f *File) WriteAt(p []byte, at int64) (int, error) {
 	switch {
@@ -85,6 +88,9 @@ func (f *File) write(p []byte, at int64) (int, error) {
 	}
 	if len(p) == 0 {
 		return 0, nil // the file does not become longer
+	}
+	if at > longest-int64(len(p)) {
+		return 0, &fs.PathError{Op: "write", Path: f.name, Err: syscall.EFBIG}
 	}
 	asked := len(p)
 	p = p[:f.disk.fits(asked)]
@@ -163,6 +169,9 @@ func (f *File) Truncate(size int64) error {
 	}
 	if size < 0 {
 		return &fs.PathError{Op: "truncate", Path: f.name, Err: syscall.EINVAL}
+	}
+	if size > longest {
+		return &fs.PathError{Op: "truncate", Path: f.name, Err: syscall.EFBIG}
 	}
 	f.cut(size)
 	return nil
