@@ -206,12 +206,16 @@ const hangTime = time.Hour
 // checkInvariants runs the checks of the test. They run on no task, so a panic of one
 // is caught here: it fails the run like that of a task.
 func (w *World) checkInvariants() {
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			w.fail(search.Outcome{Fault: fmt.Sprintf("an invariant panicked: %v\n\n%s", v, debug.Stack())})
+		} else if !returned {
+			w.fail(search.Outcome{Exited: true})
 		}
 	}()
-	if err := w.settled(); err != nil {
+	err := w.settled()
+	if returned = true; err != nil {
 		w.fail(search.Outcome{Err: err})
 	}
 }

@@ -714,6 +714,10 @@ func TestClusterMisuse(t *testing.T) {
 		{`Host.Crash of the host "test", which never fails`, func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).Crash() }},
 		{"Host.SetClock with a rate of -1000000 ppm", func(ctx context.Context, _ *sim.World) { sim.HostOf(ctx).SetClock(0, -1e6) }},
 		{`World.Invariant("x") with a nil function`, func(_ context.Context, w *sim.World) { w.Invariant("x", nil) }},
+		{"runtime.Goexit was called", func(ctx context.Context, w *sim.World) {
+			w.Invariant("x", func() error { runtime.Goexit(); return nil })
+			_ = rondo.Yield(ctx)
+		}},
 		{"an invariant panicked: why", func(ctx context.Context, w *sim.World) {
 			w.Invariant("x", func() error { panic("why") })
 			_ = rondo.Sleep(ctx, time.Second)
