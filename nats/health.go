@@ -95,17 +95,32 @@ func (h *Health) look(ctx context.Context, ready bool) []finding {
 	findings := make([]finding, len(h.Conns)+len(consumers))
 	var all sync.WaitGroup
 	for i, c := range h.Conns {
-		all.Go(func() { findings[i] = c.health(ctx, ready) })
+		all.Go(func() { findings[i] = contained("loop", func() finding { return c.health(ctx, ready) }) })
 	}
 	for i, consumer := range consumers {
-		all.Go(func() { findings[len(h.Conns)+i] = h.queue(ctx, consumer) })
+		all.Go(func() {
+			findings[len(h.Conns)+i] = contained("queue", func() finding { return h.queue(ctx, consumer) })
+		})
 	}
 	all.Wait()
 	return findings
 }
 
+// contained returns what ask does, or that it panicked: nobody else would catch that.
+func contained(what string, ask func() finding) (f finding) {
+	defer func() {
+		if v := recover(); v != nil {
+			f = finding{what: what, text: fmt.Sprintf("a panic: %v", v), bad: true}
+		}
+	}()
+	return ask()
+}
+
 // health asks the loop of c how c is. It runs on any goroutine.
 func (c *Conn) health(ctx context.Context, ready bool) finding {
+	if c == nil {
+		panic("nats: Health with a nil Conn")
+	}
 	f := finding{what: "loop " + c.name}
 	answer := make(chan string, 1)
 	begin := time.Now()
@@ -143,6 +158,9 @@ func (c *Conn) state() string {
 
 // queue asks the server how many jobs wait. It runs on any goroutine.
 func (h *Health) queue(ctx context.Context, consumer jetstream.Consumer) finding {
+	if consumer == nil {
+		panic("nats: Health with a nil Consumer")
+	}
 	f := finding{what: "queue"}
 	if info := consumer.CachedInfo(); info != nil {
 		f.what += " " + info.Stream + " " + info.Name

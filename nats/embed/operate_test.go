@@ -242,3 +242,16 @@ func TestMeterJobs(t *testing.T) {
 		return err
 	})
 }
+
+// TestHealthOfNothing: a connection or a queue that was forgotten fails the probe, and not the
+// process.
+func TestHealthOfNothing(t *testing.T) {
+	h := &nats.Health{Conns: make([]*nats.Conn, 1), Consumers: make([]jetstream.Consumer, 1)}
+	const loop = "loop: a panic: nats: Health with a nil Conn\n"
+	if status, text := probe(h.Live()); status != 503 || text != "failing\n"+loop {
+		t.Errorf("Live: %d %q", status, text)
+	}
+	if status, text := probe(h.Ready()); status != 503 || text != "failing\n"+loop+"queue: a panic: nats: Health with a nil Consumer\n" {
+		t.Errorf("Ready: %d %q", status, text)
+	}
+}
