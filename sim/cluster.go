@@ -104,7 +104,7 @@ func newCluster(a *attempt, c Config) *World {
 		w.aside = [...]int{0, 30_000, 250_000, 250_000}[a.Choices.Config(choice.ConfigHosts)%4]
 	}
 	if c.Limit > 0 {
-		w.limit = moment.Origin + int64(c.Limit)
+		w.limit = min(moment.After(moment.Origin, c.Limit), never-1)
 	}
 	if w.net = network.New(a.Choices, &w.moments, w.base.Now, a.Trace, network.Conditions(c.Network), w.saw); w.net.Profile.Calm {
 		a.Choices.Rough = false
@@ -263,7 +263,7 @@ func (w *World) makeReady(p *process) {
 	}
 	h := p.host
 	if p.killed == nil && h.slow > 0 && !p.late {
-		h.pausedUntil = max(h.pausedUntil, w.base.now+int64(h.slow))
+		h.pausedUntil = max(h.pausedUntil, moment.After(w.base.now, h.slow))
 	}
 	if p.killed == nil && h.pausedUntil > w.base.now {
 		if !h.resumed.IsSet() {

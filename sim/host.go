@@ -205,7 +205,7 @@ func (h *Host) Pause(d time.Duration) {
 	}
 	w := h.world
 	w.log(record.Hosted, h, nil, "pause", int(d/time.Millisecond))
-	h.pausedUntil = max(h.pausedUntil, w.base.now+int64(d))
+	h.pausedUntil = max(h.pausedUntil, moment.After(w.base.now, d))
 	for _, p := range h.loops() {
 		if p.queued && p.killed == nil && p != w.running {
 			w.ready = slices.DeleteFunc(w.ready, func(o *process) bool { return o == p })

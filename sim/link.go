@@ -47,7 +47,8 @@ func (l *Link) SetLatency(d time.Duration) {
 	}
 }
 
-// SetLoss sets the fraction of messages that are lost, from 0 to 1.
+// SetLoss sets the fraction of messages that are lost, from 0 to 1. TCP sends again what was
+// lost, so a connection only becomes slow; World.Cut keeps everything from arriving.
 func (l *Link) SetLoss(part float64) {
 	if !l.world.inert() {
 		l.way.Loss = min(max(0, part), 1)

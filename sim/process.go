@@ -320,7 +320,7 @@ func (p *process) sleep(until int64) {
 // block keeps the process, with all its tasks, from running for d. It is called in the
 // step of a task. The process may be killed meanwhile.
 func (p *process) block(d time.Duration) {
-	for end := p.world.base.now + int64(d); p.killed == nil && p.world.base.now < end; {
+	for end := moment.After(p.world.base.now, d); p.killed == nil && p.world.base.now < end; {
 		p.world.moments.Put(&p.timer, end)
 		p.park()
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"testing"
@@ -462,5 +464,56 @@ func TestClusterCorrupt(t *testing.T) {
 		if (wrong["tcp"] > 0 && wrong["udp"] > 0) != (part > 0) || wrongCalm > 0 {
 			t.Errorf("with Corrupt %v, of 200 each %v were wrong, and after Calm %d", part, wrong, wrongCalm)
 		}
+	}
+}
+
+// TestForEver: the longest of all durations is one that does not end, also late in a run, and
+// not one that is over at once.
+func TestForEver(t *testing.T) {
+	const forEver = time.Duration(math.MaxInt64)
+	for name, stop := range map[string]func(w *sim.World, from, to *sim.Host){
+		"Pause":      func(_ *sim.World, _, to *sim.Host) { to.Pause(forEver) },
+		"Slow":       func(_ *sim.World, _, to *sim.Host) { to.Slow(forEver) },
+		"Disk":       func(_ *sim.World, _, to *sim.Host) { to.Disk().SetFaults(sim.DiskFaults{Slow: forEver}) },
+		"SetLatency": func(w *sim.World, from, to *sim.Host) { w.Link(from, to).SetLatency(forEver) },
+	} {
+		sim.Config{Exact: true, Limit: forEver}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			h := w.Host("a", func(ctx context.Context) error {
+				l, err := socket.Listen(ctx, "tcp", ":1")
+				if err != nil {
+					return err
+				}
+				f, err := sim.Disk(ctx).OpenFile("/a", os.O_RDWR|os.O_CREATE, 0o600)
+				if err != nil {
+					return err
+				}
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return err
+					}
+					_, err = f.Write([]byte("called"))
+					if err = errors.Join(err, c.Close()); err != nil {
+						return err
+					}
+				}
+			})
+			call := func() error {
+				return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error {
+					c, err := socket.Dial(ctx, "tcp", netip.AddrPortFrom(h.Addr(), 1).String())
+					if err != nil {
+						return err
+					}
+					_, err = io.ReadAll(c)
+					return errors.Join(err, c.Close())
+				})
+			}
+			if err := call(); err != nil {
+				t.Errorf("%s: before it began: %v", name, err)
+			}
+			if stop(w, sim.HostOf(ctx), h); call() == nil {
+				t.Errorf("%s: what is to take for ever was over within two hours", name)
+			}
+		})
 	}
 }

@@ -116,7 +116,9 @@ type trap struct {
 }
 
 // in makes m happen after d.
-func (n *Nemesis) in(m *moment.Moment, d time.Duration) { n.moments.Put(m, n.world.Now()+int64(d)) }
+func (n *Nemesis) in(m *moment.Moment, d time.Duration) {
+	n.moments.Put(m, moment.After(n.world.Now(), d))
+}
 
 // downMost returns how many hosts may be down or cut off at once.
 func (n *Nemesis) downMost() int {

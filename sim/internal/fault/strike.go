@@ -257,7 +257,7 @@ func (n *Nemesis) flap(h *Target, ways []*network.Way, each, d time.Duration) {
 			turn()
 		}
 	})
-	c.every, c.again, c.until = each, turn, n.world.Now()+int64(d)
+	c.every, c.again, c.until = each, turn, moment.After(n.world.Now(), d)
 }
 
 // struck cuts ways.

@@ -5,6 +5,7 @@
 package moment
 
 import (
+	"math"
 	"time"
 	"unsafe"
 
@@ -14,6 +15,17 @@ import (
 // Origin is the instant at which a simulation begins: far from zero, so that an instant
 // that was mistaken for a duration is easy to notice.
 const Origin = int64(1000 * time.Hour)
+
+// Never is an instant that does not come.
+const Never = int64(math.MaxInt64)
+
+// After returns the instant that is d after another, and Never if there is none so late.
+func After(at int64, d time.Duration) int64 {
+	if int64(d) > Never-at {
+		return Never
+	}
+	return at + int64(d)
+}
 
 // An Occurrence is something that can happen.
 type Occurrence interface{ Happen() }

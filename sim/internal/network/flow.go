@@ -81,10 +81,10 @@ func (f *flow) push(size int, kind message) {
 	f.link.from.net.log(record.Sent, f.link.from, f.link.to, kind.String(), size)
 	w.trace.Carries(f.bytes[max(0, len(f.bytes)-size):])
 	leaves := w.clock()
-	at := leaves + int64(f.link.delay(size+60))
+	at := moment.After(leaves, f.link.delay(size+60))
 	if f.link.lost() {
 		leaves += int64(resendFirst)
-		at += int64(resendFirst)
+		at = moment.After(at, resendFirst)
 	}
 	n := len(f.segments)
 	f.segments = append(f.segments, segment{kind: kind, size: size, sent: leaves, at: at})
@@ -120,9 +120,9 @@ func (f *flow) Happen() {
 		return
 	case f.stuck:
 		f.stuck = false
-		d := int64(l.delay(0))
+		at := moment.After(w.clock(), l.delay(0))
 		for i := range f.segments {
-			f.segments[i].at = max(f.segments[i].at, w.clock()+d)
+			f.segments[i].at = max(f.segments[i].at, at)
 		}
 		w.moments.Put(&f.moment, f.segments[0].at)
 		return

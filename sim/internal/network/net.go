@@ -42,7 +42,7 @@ func New(c *choice.Choices, m *moment.Heap, clock func() int64, t *record.Trace,
 }
 
 // in makes m happen after d.
-func (w *Net) in(m *moment.Moment, d time.Duration) { w.moments.Put(m, w.clock()+int64(d)) }
+func (w *Net) in(m *moment.Moment, d time.Duration) { w.moments.Put(m, moment.After(w.clock(), d)) }
 
 // Between returns the way from one host to another.
 func (w *Net) Between(from, to *Node) *Way {

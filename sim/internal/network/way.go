@@ -105,7 +105,7 @@ func (l *Way) delay(size int) time.Duration {
 	if l.Latency > 0 {
 		d = l.Latency
 	}
-	d += l.Extra + time.Duration(l.delays.Draw(func(random uint64) uint64 {
+	extra := l.Extra + time.Duration(l.delays.Draw(func(random uint64) uint64 {
 		extra := choice.Scale(random, uint64(p.Jitter)+1)
 		if p.Tail > 0 && random&1023 == 0 {
 			extra += choice.Scale(choice.Mix(random), uint64(p.Tail))
@@ -115,9 +115,9 @@ func (l *Way) delay(size int) time.Duration {
 	if p.Bandwidth > 0 {
 		begin := max(l.busy, w.clock())
 		l.busy = begin + int64(size)*int64(time.Second)/int64(p.Bandwidth)
-		d += time.Duration(l.busy - w.clock())
+		extra += time.Duration(l.busy - w.clock())
 	}
-	return d
+	return time.Duration(moment.After(int64(d), extra))
 }
 
 // loopback is how long a message takes within a host.
