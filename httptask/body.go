@@ -28,18 +28,45 @@ type body struct {
 	kept   *[]byte
 	at     int   // what of it has been taken
 	err    error // what comes after it
+	fault  any   // or the panic that comes after it
 	closed bool
 }
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
 
 // openWithBody is open for a small body. The lane for reading is taken before anyone
-// else knows of the exchange.
+// else knows of the exchange. If the body is a middleware's and its Read ends by a Goexit, that
+// unwinds net/http's goroutine, which serves the handler meanwhile.
 func (x *exchange) openWithBody() bool {
 	x.busy, x.ahead, x.lanes[reading].busy = true, true, true
 	x.opened = make(chan bool, 1)
 	late := time.AfterFunc(aheadTime, func() { x.opened <- x.handler.post(x.start) == nil })
-	x.body.fill(int(x.request.ContentLength))
+	returned := false
+	defer func() {
+		if !returned && x.openRead(late) {
+			x.serve()
+		}
+	}()
+	x.readAhead()
+	returned = true
+	return x.openRead(late)
+}
+
+// readAhead reads a small body. The handler's Read gets what that of the body panics with: the
+// handler may have begun.
+func (x *exchange) readAhead() {
+	b := &x.body
+	b.err = errGoexit // unless it ends in another way
+	defer func() {
+		if v := recover(); v != nil {
+			b.fault, b.err = v, nil
+		}
+	}()
+	b.fill(int(x.request.ContentLength))
+}
+
+// openRead hands the request to the loop, unless late has: its body has been read.
+func (x *exchange) openRead(late *time.Timer) bool {
 	x.mu.Lock()
 	x.busy, x.ahead = false, false
 	x.mu.Unlock()
@@ -56,6 +83,7 @@ func (b *body) fill(n int) {
 		b.kept = readBuffers.Get().(*[]byte)
 	}
 	space := (*b.kept)[:cap(*b.kept)]
+	*b.kept, b.at = space[:0], 0 // also if Read panics
 	if n > 0 {
 		n, b.err = io.ReadFull(b.source, space[:n])
 		if b.err == nil {
@@ -64,7 +92,7 @@ func (b *body) fill(n int) {
 	} else {
 		n, b.err = b.source.Read(space)
 	}
-	*b.kept, b.at = space[:n], 0
+	*b.kept = space[:n]
 }
 
 // take moves what has been read to p, and reports whether there was anything, or an
@@ -134,6 +162,9 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 		ok := false
 		if n, err, ok = b.take(p); ok {
 			return nil
+		}
+		if b.fault != nil {
+			panic(b.fault)
 		}
 		if len(p) >= readSize {
 			n, err = b.source.Read(p)

@@ -320,6 +320,47 @@ func TestWriterLeaves(t *testing.T) {
 	})
 }
 
+// TestBodyOfMiddleware: what a body around Handler does, a panic or a Goexit, is the end of a Read
+// of the handler, whether it is read ahead of that (it has a length) or not, and of no more. No
+// Read has bytes then.
+func TestBodyOfMiddleware(t *testing.T) {
+	read := func(r io.Reader) (n int, err error, thrown any) {
+		defer func() { thrown = recover() }()
+		n, err = r.Read(make([]byte, 10))
+		return n, err, nil
+	}
+	for _, length := range []int64{1, -1} {
+		for _, late := range []time.Duration{0, time.Second} { // the handler begins first
+			for _, leaves := range []bool{false, true} {
+				inBubble(t, func(ctx context.Context) {
+					body := readHook(func() {
+						<-time.After(late)
+						if leaves {
+							runtime.Goexit()
+						}
+						panic(errHere)
+					})
+					r := httptest.NewRequest("POST", "/", body)
+					r.ContentLength = length
+					ended := false
+					h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						for range 2 {
+							n, err, thrown := read(r.Body)
+							if n != 0 || leaves != (err != nil) || !leaves && thrown != errHere {
+								t.Errorf("length %d, late %v, leaves %v: Read: %d, %v, %v", length, late, leaves, n, err, thrown)
+							}
+						}
+						ended = true
+					}))
+					if err := newWire().serve(ctx, h, r); !ended || leaves != (err != nil) {
+						t.Errorf("length %d, late %v, leaves %v: ended %v; ServeHTTP: %v", length, late, leaves, ended, err)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestLengthOfHandler: a write beyond Content-Length fails at once, after large writes too, which
 // are not kept.
 func TestLengthOfHandler(t *testing.T) {
