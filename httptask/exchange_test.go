@@ -361,6 +361,52 @@ func TestBodyOfMiddleware(t *testing.T) {
 	}
 }
 
+// A brokenDeadlines is the ResponseWriter of a middleware whose deadlines end in a panic, or by a
+// Goexit.
+type brokenDeadlines struct {
+	*wire
+	end func()
+}
+
+func (w brokenDeadlines) SetReadDeadline(at time.Time) error {
+	defer w.end()
+	return w.wire.SetReadDeadline(at)
+}
+
+// TestDeadlinePanics: a panic of SetReadDeadline when a cancelled task is reading goes to OnError,
+// and ends neither the handler nor the program. A Goexit is nothing at all.
+func TestDeadlinePanics(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		var got error
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { got = errors.Join(got, err) }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			w := brokenDeadlines{newWire(), func() { panic(errHere) }}
+			if leaves {
+				w.end = runtime.Goexit
+			}
+			h := httptask.Handler(ctx, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+				err := rondo.Group(r.Context(), func(g *rondo.Scope) error {
+					_ = rondo.LoopOf(g).Post(func() { g.Cancel(errHere) })
+					_, err := r.Body.Read(make([]byte, 1))
+					return err
+				})
+				if err != errHere {
+					t.Errorf("Read: %v", err)
+				}
+				say(to, "answer")
+			}))
+			err := away(ctx, func() error { h.ServeHTTP(w, httptest.NewRequest("POST", "/", w)); return nil })
+			if w.Body.String() != "answer" {
+				t.Errorf("the answer is %q", w.Body)
+			}
+			return err
+		})
+		if err != nil || leaves != (got == nil) || !leaves && !errors.Is(got, errHere) {
+			t.Errorf("leaves=%v: Run: %v; OnError: %v", leaves, err, got)
+		}
+	}
+}
+
 // TestLengthOfHandler: a write beyond Content-Length fails at once, after large writes too, which
 // are not kept.
 func TestLengthOfHandler(t *testing.T) {

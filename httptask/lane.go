@@ -264,7 +264,8 @@ func (x *exchange) release(d direction) {
 var past = time.Unix(1, 0)
 
 // interrupt makes the call that is in a lane return soon. It never waits: to set a
-// deadline may, with HTTP/2, take a moment of the connection's goroutine.
+// deadline may, with HTTP/2, take a moment of the connection's goroutine. The ResponseWriter may be
+// a middleware's, whose panic goes to the Runner's OnError.
 func (x *exchange) interrupt(d direction) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -275,12 +276,12 @@ func (x *exchange) interrupt(d direction) {
 	go func() {
 		defer x.others.Done()
 		controller := http.NewResponseController(x.writer)
+		set := controller.SetReadDeadline
+		if d == writing {
+			set = controller.SetWriteDeadline
+		}
 		// A writer without deadlines is one of a middleware's without Unwrap; then the
 		// call ends when the client, or the server, ends it.
-		if d == reading {
-			_ = controller.SetReadDeadline(past)
-		} else {
-			_ = controller.SetWriteDeadline(past)
-		}
+		notice(x.handler.loop, contain("a deadline of a http.ResponseWriter", func() error { return set(past) }))
 	}()
 }

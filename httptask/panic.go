@@ -1,11 +1,38 @@
 package httptask
 
 import (
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/report"
 )
+
+// contain calls fn, which calls methods of values of the program, on a goroutine of Rondo's. A
+// panic there would end the program: it is an error instead, a *rondo.PanicError of what name says.
+func contain(name string, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &rondo.PanicError{Task: name, Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return fn()
+}
+
+// notice passes a panic that contain has returned, and that nobody waits for, to the Runner's
+// OnError, or to the log if the loop has ended. Other errors are dropped. Any goroutine may call
+// it.
+func notice(loop kernel.Loop, err error) {
+	p, ok := err.(*rondo.PanicError)
+	if !ok {
+		return
+	}
+	if loop == nil || loop.Post(func() { loop.Notice(p.Task, p) }) != nil {
+		report.Log(slog.LevelError, "rondo: a panic after the end of the loop", "err", p)
+	}
+}
 
 // A handlerPanic is what net/http's goroutine panics with for a handler that panicked.
 // net/http logs it: the value, and the stack of the handler's task. Behind it stands

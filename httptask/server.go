@@ -243,7 +243,8 @@ func (s *Server) run(ctx context.Context, l net.Listener, serve func(net.Listene
 	return cause
 }
 
-// background calls fn on a goroutine, which ends when the server does.
+// background calls fn on a goroutine, which ends when the server does. A panic of fn is its error:
+// fn calls the program's listener and the hooks of the http.Server.
 func background(ctx context.Context, fn func() error) *rondo.Future[struct{}] {
 	f := rondo.NewFuture[struct{}](ctx)
 	loop, id := loopOf(ctx, "Server"), rondo.Current(ctx).ID()
@@ -257,7 +258,7 @@ func background(ctx context.Context, fn func() error) *rondo.Future[struct{}] {
 				f.Set(struct{}{})
 			}
 		})
-		err = fn()
+		err = contain("net/http's part of a Server", fn)
 	})
 	return f
 }
@@ -292,16 +293,18 @@ func (s *Server) drain(g *rondo.Scope) *rondo.Handle {
 func (s *Server) abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for g := range s.serving {
+	var loop kernel.Loop
+	for g, h := range s.serving {
 		g.Cancel(http.ErrServerClosed)
+		loop = h.loop // all have the same
 	}
 	q := s.quiet
 	// Closing a connection with TLS may wait a moment.
 	go func() {
-		_ = s.HTTP.Close()
 		if q != nil {
-			q.stop()
+			defer q.stop()
 		}
+		notice(loop, contain("Close of a http.Server", s.HTTP.Close))
 	}()
 }
 
@@ -330,11 +333,11 @@ func (s *Server) beginQuiet() *quiet {
 	defer s.mu.Unlock()
 	if s.quiet == nil {
 		patience, stop := context.WithCancel(context.Background())
-		q := &quiet{stop: stop, done: make(chan struct{})}
+		q := &quiet{stop: stop, done: make(chan struct{}), err: errUnreturned}
 		s.quiet = q
 		go func() {
 			defer close(q.done)
-			q.err = s.HTTP.Shutdown(patience)
+			q.err = contain("Shutdown of a http.Server", func() error { return s.HTTP.Shutdown(patience) })
 		}()
 	}
 	return s.quiet

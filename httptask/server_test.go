@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -248,6 +249,58 @@ func TestListenerFails(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A brokenListener calls functions before Accept, and after Close.
+type brokenListener struct {
+	net.Listener
+	accepts, closed func()
+}
+
+func (l brokenListener) Accept() (net.Conn, error) { l.accepts(); return l.Listener.Accept() }
+func (l brokenListener) Close() error              { defer l.closed(); return l.Listener.Close() }
+
+// TestListenerPanics: a panic, or a Goexit, of a listener that net/http calls is the error of Serve
+// or of Shutdown. That of a Close for which nobody waits goes to OnError.
+func TestListenerPanics(t *testing.T) {
+	well, panics := func() {}, func() { panic(errHere) }
+	isPanic := func(err error) bool { return errors.Is(err, errHere) }
+	for _, row := range []struct {
+		what                      string
+		accepts, closed           func()
+		serves, shuts, unattended func(err error) bool // what the errors are
+	}{
+		{what: "Accept", accepts: panics, closed: well, serves: isPanic},
+		{what: "Accept leaves", accepts: runtime.Goexit, closed: well, serves: func(err error) bool { return err != nil }},
+		{what: "Shutdown", accepts: well, closed: panics, shuts: isPanic, serves: func(err error) bool { return err == http.ErrServerClosed }},
+		{what: "the end", accepts: well, closed: panics, serves: func(err error) bool { return err == context.Canceled }, unattended: isPanic},
+	} {
+		var got, served, shut error
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { got = errors.Join(got, err) }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			accepts := new(rondo.Event)
+			wake := rondo.LoopOf(ctx)
+			l := brokenListener{listen(t), func() { _ = wake.Post(accepts.Set); row.accepts() }, row.closed}
+			s := &httptask.Server{Grace: -1, HTTP: http.Server{Handler: http.NotFoundHandler()}}
+			around, cancel := context.WithCancel(ctx)
+			defer cancel()
+			serve := rondo.Go(ctx, func(context.Context) error { served = s.Serve(around, l); return nil })
+			err := accepts.Wait(ctx)
+			switch {
+			case row.shuts != nil:
+				shut = s.Shutdown(ctx)
+			case row.unattended != nil:
+				cancel()
+			}
+			return errors.Join(err, serve.Wait(ctx), until(ctx, func() bool { return row.unattended == nil || got != nil }))
+		})
+		ok := func(want func(error) bool, err error) bool {
+			return want == nil && err == nil || want != nil && want(err)
+		}
+		if err != nil || !ok(row.serves, served) || !ok(row.shuts, shut) || !ok(row.unattended, got) {
+			t.Errorf("%s: Run: %v; Serve: %v; Shutdown: %v; OnError: %v", row.what, err, served, shut, got)
+		}
+	}
 }
 
 // TestListenerFailsUnderRequest: where net/http has the connections, a request that runs when the
