@@ -102,7 +102,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !begun && r.Body != nil {
 		r.Body.Close() // the task was cancelled, and a RoundTripper closes it always
 	}
-	if err != nil {
+	if err != nil || answer == nil { // for both nil http.Client has an error
 		cancel(nil)
 		return nil, err
 	}

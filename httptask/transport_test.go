@@ -479,15 +479,21 @@ func TestRoundTripperLeaves(t *testing.T) {
 func TestRoundTripperFails(t *testing.T) {
 	down := errors.New("down")
 	run(t, func(ctx context.Context) error {
-		for _, answer := range []*http.Response{nil, httptest.NewRecorder().Result()} {
+		for _, row := range []struct {
+			answer *http.Response
+			err    error
+			want   string
+		}{
+			{nil, down, "down"},
+			{nil, nil, "nil *Response with a nil error"},
+			{httptest.NewRecorder().Result(), nil, ""},
+		} {
 			client := &http.Client{Transport: httptask.Transport(ctx, roundTripper(func(*http.Request) (*http.Response, error) {
-				if answer == nil {
-					return nil, down
-				}
-				return answer, nil
+				return row.answer, row.err
 			}))}
 			a, err := client.Get("http://nowhere.invalid")
-			if answer == nil && !errors.Is(err, down) || answer != nil && (err != nil || a.StatusCode != 200) {
+			if row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) ||
+				row.want == "" && (err != nil || a.StatusCode != 200) || row.err != nil && !errors.Is(err, row.err) {
 				t.Errorf("%v, %v", a, err)
 			}
 			if err == nil {
