@@ -572,7 +572,8 @@ func TestHandlerBehindMiddleware(t *testing.T) {
 	})
 }
 
-// TestDeadlineOfRequest: the ctx of a request has the earlier one of the deadlines above it.
+// TestDeadlineOfRequest: the ctx of a request has the earlier one of the deadlines above it. A
+// Server gives requests its Grace when its own ctx ends, so there that of BaseContext alone counts.
 func TestDeadlineOfRequest(t *testing.T) {
 	soon, late := time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
 	for _, c := range []struct{ loop, request, want time.Time }{
@@ -587,14 +588,28 @@ func TestDeadlineOfRequest(t *testing.T) {
 			}
 			above, cancel := under(ctx, c.loop)
 			defer cancel()
+			base, cancel := under(context.Background(), c.request)
+			defer cancel()
+			s := &httptask.Server{HTTP: http.Server{
+				BaseContext: func(net.Listener) context.Context { return base },
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if got, _ := r.Context().Deadline(); !got.Equal(c.request) {
+						t.Errorf("the deadline in a Server is %v, want %v", got, c.request)
+					}
+				}),
+			}}
+			err := serving(above, s, func(ctx context.Context, address string) error {
+				return away(ctx, func() error { _, err := talk(address, sameRow{send: get}); return err })
+			})
+			if err != nil {
+				return err
+			}
 			return rondo.Group(above, func(g *rondo.Scope) error {
 				h := httptask.Handler(g, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if got, _ := r.Context().Deadline(); !got.Equal(c.want) {
 						t.Errorf("the deadline is %v, want %v", got, c.want)
 					}
 				}))
-				base, cancel := under(context.Background(), c.request)
-				defer cancel()
 				return away(g, func() error {
 					plainly(t, &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base }}, func(address string) error {
 						_, err := talk(address, sameRow{send: get})

@@ -215,6 +215,13 @@ var sameRows = []sameRow{
 	{name: "closed unread", handler: func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Body.Close())
 	}, send: post(strings.Repeat("x", 9000)) + get},
+	{name: "a Read past its deadline, and the rest unread", handler: func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+		n, err := r.Body.Read(make([]byte, 10))
+		_ = c.SetReadDeadline(time.Time{})
+		fmt.Fprint(w, n, errors.Is(err, os.ErrDeadlineExceeded))
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 5000", ""), late: strings.Repeat("x", 5000) + get},
 	{name: "too much unread, and other words in Connection", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "x, close")
 		say(w, "x")
@@ -284,6 +291,12 @@ var sameRows = []sameRow{
 		w.Header()["Content-Length"] = []string{""}
 		say(w, "x")
 	}, send: get},
+	{name: "closed in its middle and then read", handler: func(w http.ResponseWriter, r *http.Request) {
+		n, read := r.Body.Read(make([]byte, 2))
+		err := r.Body.Close()
+		m, again := r.Body.Read(make([]byte, 2))
+		fmt.Fprint(w, n, read, err, m, again)
+	}, send: post("hello") + post(strings.Repeat("x", 9000))},
 	{name: "unread", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "x") },
 		send: post(strings.Repeat("x", 9000)) + get},
 	{name: "chunked", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -311,6 +324,16 @@ var sameRows = []sameRow{
 		_, err := io.ReadFull(r.Body, make([]byte, 2))
 		fmt.Fprint(w, err)
 	}, send: post(strings.Repeat("x", 40_000), "Expect: 100-continue"), closes: true},
+	{name: "continue, after a hijack", handler: func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(rw, "%q %v", b, err)
+		rw.Flush()
+	}, send: post("hello", "Expect: 100-continue"), closes: true},
 	{name: "no continue", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) },
 		send: post("hello", "Expect: 100-continue"), closes: true},
 	{name: "form", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.FormValue("a")) },
@@ -394,6 +417,14 @@ var sameRows = []sameRow{
 		send: lines("GET / HTTP/1.1", "Host: h", "Connection: xclose", "", "") + lines("GET / HTTP/1.1", "Host: h", "Connection: closed", "", "")},
 	{name: "another expectation", handler: func(w http.ResponseWriter, r *http.Request) { panic("it is called") },
 		send: post("", "Expect: more"), closes: true},
+	{name: "an empty line after a body", handler: func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v", b, err)
+	}, send: post("hello") + "\r\n" + get},
+	{name: "all characters of hosts and fields", handler: func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%q %q", r.Host, r.Header) },
+		send: lines("GET / HTTP/1.1", "Host: !$%&()*+,-.:;='[]_~09azAZ", "!#$%&'*+-.^_`|~09azAZ: a", "")},
+	{name: "no character of a host", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.Host) },
+		send: lines("GET / HTTP/1.1", "Host: a/b", ""), closes: true},
 	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
 }
 

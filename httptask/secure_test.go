@@ -16,6 +16,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,19 +169,24 @@ func tell(ctx context.Context, address string, config *tls.Config, text string) 
 	return got, err
 }
 
-// TestNextProto: a protocol of the program's gets the connection from net/http.
+// TestNextProto: a protocol of the program's gets the connection from net/http. Requests that it
+// makes are answered in tasks, too.
 func TestNextProto(t *testing.T) {
-	s, config := secured(nil)
+	s, config := secured(func(w http.ResponseWriter, r *http.Request) {
+		say(w, fmt.Sprint(" in a task: ", rondo.Yield(r.Context())))
+	})
 	s.HTTP.TLSConfig.NextProtos, config.NextProtos = []string{"say"}, []string{"say"}
 	s.HTTP.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
-		"say": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
+		"say": func(_ *http.Server, c *tls.Conn, h http.Handler) {
 			line, _ := bufio.NewReader(c).ReadString('\n')
-			say(c, "heard "+line)
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+			say(c, "heard "+line+answer.Body.String())
 			c.Close()
 		},
 	}
 	inTasks(t, s, func(ctx context.Context, address string) error {
-		if got, err := tell(ctx, address, config, "hello\n"); got != "heard hello\n" || err != nil {
+		if got, err := tell(ctx, address, config, "hello\n"); got != "heard hello\n in a task: <nil>" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 		return nil

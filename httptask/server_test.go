@@ -134,11 +134,11 @@ func TestGrace(t *testing.T) {
 }
 
 // TestShutdown: it waits for requests, and cancels them when its own ctx ends, also where net/http
-// has the connections. It may be called by a goroutine.
+// has the connections, or those of HTTP/2. It may be called by a goroutine.
 func TestShutdown(t *testing.T) {
-	for i := range 4 {
-		outside, others := i%2 == 1, i > 1
-		t.Run(fmt.Sprintf("outside=%v others=%v", outside, others), func(t *testing.T) {
+	for i := range 6 {
+		outside, others, http2 := i%2 == 1, i/2 == 1, i/2 == 2
+		t.Run(fmt.Sprintf("outside=%v others=%v http2=%v", outside, others, http2), func(t *testing.T) {
 			started := false
 			var waited error
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -151,10 +151,17 @@ func TestShutdown(t *testing.T) {
 					l = struct{ net.Listener }{l}
 				}
 				s := &httptask.Server{HTTP: http.Server{Handler: h}}
+				client := &http.Transport{}
+				defer client.CloseIdleConnections()
+				if http2 {
+					s.HTTP.Protocols = protocols(ones((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2))
+					client.Protocols = protocols(ones((*http.Protocols).SetUnencryptedHTTP2))
+				}
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-				c := connect(t, l.Addr().String())
-				defer c.Close()
-				say(c, get)
+				asked := rondo.Go(ctx, func(ctx context.Context) error {
+					_, _ = ask(ctx, &http.Client{Transport: httptask.Transport(ctx, client)}, "http://"+l.Addr().String())
+					return nil
+				})
 				if err := until(ctx, func() bool { return started }); err != nil {
 					return err
 				}
@@ -177,7 +184,7 @@ func TestShutdown(t *testing.T) {
 				if err := s.Serve(ctx, listen(t)); !errors.Is(err, http.ErrServerClosed) {
 					t.Errorf("Serve after Shutdown returned %v", err)
 				}
-				return nil
+				return asked.Wait(ctx)
 			})
 			if !errors.Is(waited, http.ErrServerClosed) {
 				t.Errorf("the handler's wait returned %v", waited)
@@ -352,6 +359,30 @@ func TestCancelledIsNotLogged(t *testing.T) {
 		}
 		served.Cancel(errHere)
 		_ = served.Wait(ctx)
+		return nil
+	})
+	if log.String() != "" {
+		t.Errorf("the log has %s", log.String())
+	}
+}
+
+// TestCancelledInTaskIsNotLogged: nor is it for a Handler that a task of the same loop calls.
+func TestCancelledInTaskIsNotLogged(t *testing.T) {
+	var log logbook
+	server := &http.Server{ErrorLog: newLog(&log)}
+	run(t, func(ctx context.Context) error {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			h := httptask.Handler(g, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				rondo.Go(r.Context(), rondo.WaitCanceled)
+				_ = rondo.Yield(r.Context())
+				g.Cancel(errHere)
+			}))
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(context.WithValue(g, http.ServerContextKey, server)))
+			return nil
+		})
+		if err != nil && err != errHere {
+			return err
+		}
 		return nil
 	})
 	if log.String() != "" {
