@@ -262,11 +262,7 @@ func (g *group) result() error {
 // echoes reports whether err says no more than one that came before it. Errors of which a method
 // panics, which nobody is left to blame for, say something of their own.
 func echoes(err, said error) (same bool) {
-	defer func() {
-		if recover() != nil {
-			same = false
-		}
-	}()
+	defer func() { _ = recover() }() // then it is false
 	return errtree.Judge(err, said, context.Canceled, func(error) bool { return false }).Rest == nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/poll"
 	"github.com/rondo-go/rondo/shard"
+	"github.com/rondo-go/rondo/socket"
 )
 
 // TestShards: each shard is a loop of its own with its number and its name, and all
@@ -107,7 +109,7 @@ func TestFirstError(t *testing.T) {
 			if cause != errBad {
 				t.Errorf("the cause is %v", cause)
 			}
-			return cause
+			return &net.OpError{Op: "read", Err: cause} // as a connection has it
 		}
 		_ = rondo.WaitCanceled(ctx)
 		return own
@@ -174,7 +176,11 @@ func TestPanicOfMain(t *testing.T) {
 		if s.Index() == 1 {
 			panic("on purpose")
 		}
-		return rondo.WaitCanceled(ctx)
+		cause := rondo.WaitCanceled(ctx)
+		if p, ok := cause.(*rondo.PanicError); !ok || p.Value != "on purpose" {
+			t.Errorf("the cause on the other shard is %v", cause)
+		}
+		return cause
 	})
 }
 
@@ -200,7 +206,8 @@ func TestPanic(t *testing.T) {
 		t.Fatalf("it came out: %v", got)
 	}
 	for _, i := range []int{0, 2} {
-		if cause, _ := causes.Load(i); cause == nil || !strings.Contains(fmt.Sprint(cause), "on purpose") {
+		cause, _ := causes.Load(i)
+		if p, ok := cause.(*rondo.PanicError); !ok || p.Value != "on purpose" {
 			t.Errorf("shard %d was cancelled with %v", i, cause)
 		}
 	}
@@ -249,15 +256,19 @@ func TestNested(t *testing.T) {
 // TestMistakes: what Run refuses, by a panic with a sentence.
 func TestMistakes(t *testing.T) {
 	for want, call := range map[string]func(){
-		"shard.Run with a nil function":                    func() { _ = shard.Run(t.Context(), nil) },
-		"shard.Runner.Loops is negative":                   func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
-		"shard.Call with a nil Shard":                      func() { _, _ = shard.Call(t.Context(), nil, one) },
-		"shard.Each with a nil function":                   func() { _, _ = shard.Each[int](t.Context(), nil) },
-		"shard.NewChan with a size":                        func() { shard.NewChan[int](-1) },
-		"shard.Chan.TrySend of a zero":                     func() { new(shard.Chan[int]).TrySend(1) },
+		"shard.Run with a nil function":  func() { _ = shard.Run(t.Context(), nil) },
+		"shard.Runner.Loops is negative": func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
+		"shard.Call with a nil Shard":    func() { _, _ = shard.Call(t.Context(), nil, one) },
+		"shard.Each with a nil function": func() { _, _ = shard.Each[int](t.Context(), nil) },
+		"shard.NewChan with a size":      func() { shard.NewChan[int](-1) },
+		"shard.Chan.TrySend of a zero":   func() { new(shard.Chan[int]).TrySend(1) },
+		"shard.ServeListener with a nil Server": func() {
+			_ = new(shard.ServeConfig).ServeListener(t.Context(), new(socket.Listener), nil)
+		},
 		"shard.Serve with a nil Server":                    func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
 		"shard.Shard.Index of nil, which shard.Of returns": func() { shard.Of(context.Background()).Index() },
 		"shard.Shard.Len of nil, which shard.Of returns":   func() { shard.Of(context.Background()).Len() },
+		"shard.Shard.At of nil, which shard.Of returns":    func() { shard.Of(context.Background()).At(0) },
 		"shard.Shard.At(2): there are 2": func() {
 			var mistake any
 			onFirst(t, 2, func(_ context.Context, s *shard.Shard) error {
