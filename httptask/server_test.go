@@ -193,6 +193,48 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestGraceInShutdown: the end of Serve's ctx ends requests also while a Shutdown waits for them.
+func TestGraceInShutdown(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		var waited error
+		run(t, func(ctx context.Context) error {
+			started := false
+			s := &httptask.Server{Grace: -1, HTTP: http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				started = true
+				waited = rondo.Sleep(r.Context(), time.Hour)
+			})}}
+			l := listen(t)
+			if others {
+				l = struct{ net.Listener }{l}
+			}
+			served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+			c := connect(t, l.Addr().String())
+			defer c.Close()
+			say(c, get)
+			if err := until(ctx, func() bool { return started }); err != nil {
+				return err
+			}
+			shut := rondo.Go(ctx, s.Shutdown)
+			err := until(ctx, func() bool { // the listener is closed
+				c, err := net.Dial("tcp", l.Addr().String())
+				if err == nil {
+					c.Close()
+				}
+				return err != nil
+			})
+			served.Cancel(errHere)
+			if err := served.Wait(ctx); !errors.Is(err, errHere) {
+				t.Errorf("others=%v: Serve returned %v", others, err)
+			}
+			_ = shut.Wait(ctx)
+			return err
+		})
+		if !errors.Is(waited, http.ErrServerClosed) {
+			t.Errorf("others=%v: the handler's wait returned %v", others, waited)
+		}
+	}
+}
+
 // TestShutdownFromAnotherLoop: it suspends a task of another loop, which a request that runs
 // may need.
 func TestShutdownFromAnotherLoop(t *testing.T) {
