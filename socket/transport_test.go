@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -292,6 +293,7 @@ func TestC183WriteAfterLoss(t *testing.T) {
 		if err := rondo.Sleep(ctx, 0); err != nil {
 			return err
 		}
+		here, there := tr.LocalAddr().String(), peer.LocalAddr().String()
 		peer.Close()
 		var first error
 		if err := until(ctx, func() bool {
@@ -309,6 +311,8 @@ func TestC183WriteAfterLoss(t *testing.T) {
 		var named *net.OpError
 		if h.err == nil || h.err != first || !errors.As(first, &named) {
 			t.Errorf("Lost with %v, Write failed with %v", h.err, first)
+		} else if runtime.GOOS == "linux" && !strings.Contains(first.Error(), here+"->"+there) { // others forget it after a reset
+			t.Errorf("%v does not say that it is from %s to %s", first, here, there)
 		}
 		for range 6 {
 			if n, err := tr.Write([]byte("x")); n != 0 || err != h.err {
