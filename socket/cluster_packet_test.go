@@ -190,6 +190,46 @@ func TestClusterUnix(t *testing.T) {
 	})
 }
 
+// TestClusterUnixFull: a dial fails at once if no more connections may wait to be accepted. Whoever
+// sends a datagram waits until its receiver has room, and can send to another one if the wait ends.
+func TestClusterUnixFull(t *testing.T) {
+	sim.Config{Exact: true}.Cluster(t, func(ctx context.Context, _ *sim.World) {
+		if _, err := (&socket.ListenConfig{Backlog: 1}).Listen(ctx, "unix", "/run/x"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []error{nil, syscall.EAGAIN} {
+			_, err := socket.Dial(ctx, "unix", "/run/x")
+			is(t, "dial", err, want)
+		}
+		c, full, other := packets(t, ctx, "unixgram", "/run/c"), packets(t, ctx, "unixgram", "/run/full"), packets(t, ctx, "unixgram", "/run/other")
+		send := func(to net.PacketConn, n int) error {
+			_, err := c.WriteTo(make([]byte, n), to.LocalAddr())
+			return err
+		}
+		most := 100 << 10
+		for i, want := range []error{nil, nil, os.ErrDeadlineExceeded} {
+			between(t, "a send", after(ctx, func() {
+				_ = c.SetWriteDeadline(rondo.Now(ctx).Add(time.Second))
+				is(t, "to one that is full", send(full, most), want)
+			}), time.Duration(i/2)*time.Second, time.Duration(i/2)*time.Second)
+		}
+		_ = c.SetWriteDeadline(rondo.Now(ctx).Add(time.Second))
+		is(t, "to another one", send(other, most), nil)
+		_ = c.SetWriteDeadline(time.Time{})
+		reader := rondo.Go(ctx, func(ctx context.Context) error {
+			_ = rondo.Sleep(ctx, time.Minute)
+			for range 3 {
+				if n, _, err := full.ReadFrom(make([]byte, most)); n != most || err != nil {
+					t.Error(n, err)
+				}
+			}
+			return nil
+		})
+		between(t, "a send", after(ctx, func() { is(t, "until there is room", send(full, most), nil) }), time.Minute, time.Minute)
+		_ = reader.Wait(ctx)
+	})
+}
+
 // TestClusterMappedAddresses reaches a host at an IPv4 address that is written as one of
 // IPv6, as net.ParseIP returns it.
 func TestClusterMappedAddresses(t *testing.T) {

@@ -171,7 +171,8 @@ type Socket interface {
 	Accept() (Socket, Peer, syscall.Errno)
 
 	// Connect connects it. It returns EAGAIN while that is under way, and is then
-	// called again after a report.
+	// called again after a report. A Unix socket connects at once: of it, EAGAIN says
+	// that the listener's queue is full.
 	Connect(to Peer) syscall.Errno
 
 	// Receive reads available data, or one datagram. 0 bytes of a stream are its

@@ -1,7 +1,7 @@
 package network
 
 // A datagram travels by UDP between hosts, where it may be lost, overtaken and duplicated, or
-// by a Unix socket within a host, where it is not.
+// by a Unix socket within a host, where it is not: there the sender waits for room.
 
 import (
 	"net/netip"
@@ -17,8 +17,13 @@ import (
 type packetSocket struct {
 	endpoint
 	queue []*packet
-	held  int // bytes in queue
+	held  int // bytes in queue, and of a Unix socket those on their way to it
 	err   syscall.Errno
+
+	// Of a Unix socket.
+	peer    *packetSocket // what it is connected to
+	full    *packetSocket // what had no room for the last datagram
+	awaited bool          // another socket waits for room in this one
 }
 
 // A packet is a datagram on its way, or at its end.
@@ -28,7 +33,7 @@ type packet struct {
 	from    *packetSocket
 	source  driver.Peer
 	to      driver.Peer
-	network string
+	unix    *packetSocket // the receiver within a host; nil: by UDP
 	bytes   []byte
 	refused bool // it is the answer that nobody is there
 }
@@ -51,17 +56,29 @@ func (s *packetSocket) Connect(to driver.Peer) syscall.Errno {
 	case s.closed:
 		return syscall.EBADF
 	case s.unix():
-		if s.stack.names[to.Name] == nil {
-			return syscall.ENOENT
+		peer, errno := s.named(to.Name)
+		if errno != 0 {
+			return errno
 		}
-		if _, ok := s.stack.names[to.Name].(*packetSocket); !ok {
-			return syscall.EPROTOTYPE
-		}
+		s.peer = peer
 	case s.stack.reach(to.Addr.Addr()) == nil:
 		return syscall.ENETUNREACH
 	}
 	s.remote = to
 	return s.open()
+}
+
+// named returns the Unix socket that has a name.
+func (s *packetSocket) named(name string) (*packetSocket, syscall.Errno) {
+	other := s.stack.names[name]
+	if other == nil {
+		return nil, syscall.ENOENT
+	}
+	found, ok := other.(*packetSocket)
+	if !ok {
+		return nil, syscall.EPROTOTYPE
+	}
+	return found, 0
 }
 
 // open gives the socket an address if it has none.
@@ -102,15 +119,19 @@ func (s *packetSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
 	s.held -= len(one.bytes)
+	s.hasRoom()
 	return copy(p, one.bytes), one.source, 0
 }
 
-// Send sends p as one datagram. Like the system's, it does not wait for the receiver;
-// what finds no room there is lost.
+// Send sends p as one datagram. Like the system's, it does not wait for a receiver by UDP: what
+// finds no room there is lost. A Unix socket sends when there is room.
 func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 	to = destination(to)
+	peer := s.peer
 	if to == (driver.Peer{}) {
 		to = s.remote
+	} else {
+		peer = nil
 	}
 	switch {
 	case s.closed:
@@ -124,24 +145,20 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 	case len(p) > packetMost && !s.unix(), len(p) > queueMost:
 		return 0, syscall.EMSGSIZE
 	}
+	if s.unix() {
+		return s.sendUnix(p, peer, to)
+	}
 	if err := s.open(); err != 0 {
 		return 0, err
 	}
 	own := s.stack.node
-	target := own
-	if s.unix() {
-		if s.stack.names[to.Name] == nil {
-			return 0, syscall.ECONNREFUSED
-		}
-		if _, ok := s.stack.names[to.Name].(*packetSocket); !ok {
-			return 0, syscall.EPROTOTYPE
-		}
-	} else if target = s.stack.reach(to.Addr.Addr()); target == nil {
+	target := s.stack.reach(to.Addr.Addr())
+	if target == nil {
 		return 0, syscall.ENETUNREACH
 	}
 	one := packet{
 		link: own.net.Between(own, target), from: s, source: s.local, to: to,
-		network: s.network, bytes: append([]byte(nil), p...),
+		bytes: append([]byte(nil), p...),
 	}
 	if a := one.source.Addr; a.IsValid() && a.Addr().IsUnspecified() {
 		from := own.Addr
@@ -152,6 +169,46 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 	}
 	one.send()
 	return len(p), 0
+}
+
+// sendUnix sends p to a peer, or to the socket that has the name.
+func (s *packetSocket) sendUnix(p []byte, peer *packetSocket, to driver.Peer) (int, syscall.Errno) {
+	s.full = nil
+	if peer == nil {
+		var errno syscall.Errno
+		if peer, errno = s.named(to.Name); errno != 0 {
+			return 0, errno
+		}
+	}
+	if peer.closed {
+		return 0, syscall.ECONNREFUSED
+	}
+	if peer.held+len(p) > queueMost {
+		s.full, peer.awaited = peer, true
+		return 0, syscall.EAGAIN
+	}
+	peer.held += len(p)
+	own := s.stack.node
+	one := packet{
+		link: own.net.Between(own, own), from: s, source: s.local, to: to, unix: peer,
+		bytes: append([]byte(nil), p...),
+	}
+	one.send()
+	return len(p), 0
+}
+
+// hasRoom tells the sockets that wait for room in s.
+func (s *packetSocket) hasRoom() {
+	if !s.awaited {
+		return
+	}
+	s.awaited = false
+	for _, one := range s.stack.sockets {
+		if sender, ok := one.(*packetSocket); ok && sender.full == s {
+			sender.full = nil
+			sender.report(sender, driver.Writable)
+		}
+	}
 }
 
 // send sends the packet, and perhaps a second one like it.
@@ -208,7 +265,7 @@ func (p *packet) Happen() {
 	}
 	s := p.receiver()
 	if s == nil {
-		if p.from.remote == p.to && !p.from.closed {
+		if p.unix == nil && p.from.remote == p.to && !p.from.closed {
 			back := &packet{link: l.Back(), from: p.from, refused: true}
 			back.moment.What = back
 			w.in(&back.moment, l.Back().delay(56))
@@ -216,10 +273,12 @@ func (p *packet) Happen() {
 		return
 	}
 	w.log(record.Arrived, l.from, l.to, "packet", len(p.bytes))
-	if s.held+len(p.bytes) > queueMost {
-		return
+	if p.unix == nil {
+		if s.held+len(p.bytes) > queueMost {
+			return
+		}
+		s.held += len(p.bytes)
 	}
-	s.held += len(p.bytes)
 	s.queue = append(s.queue, p)
 	s.report(s, driver.Readable)
 }
@@ -230,17 +289,15 @@ func (p *packet) receiver() *packetSocket {
 	if proc == nil || proc.Over {
 		return nil
 	}
-	var s *packetSocket
-	if p.network == "unixgram" {
-		s, _ = proc.names[p.to.Name].(*packetSocket)
-	} else {
-		s, _ = proc.ports[port{"udp", p.to.Addr.Port()}].(*packetSocket)
+	if p.unix != nil {
+		if p.unix.closed {
+			return nil
+		}
+		return p.unix
 	}
+	s, _ := proc.ports[port{"udp", p.to.Addr.Port()}].(*packetSocket)
 	// A connected socket receives from its peer alone.
-	if s != nil && s.remote != (driver.Peer{}) && s.remote.Addr != p.source.Addr {
-		return nil
-	}
-	if s != nil && !s.unix() && !s.takes(p.to.Addr.Addr()) {
+	if s == nil || s.remote != (driver.Peer{}) && s.remote.Addr != p.source.Addr || !s.takes(p.to.Addr.Addr()) {
 		return nil
 	}
 	return s
@@ -251,16 +308,19 @@ func (s *packetSocket) Shutdown(driver.Events) error { return syscall.ENOTCONN }
 func (s *packetSocket) SetOption(driver.Option, int) {}
 
 func (s *packetSocket) Ready(want driver.Events) bool {
-	return s.closed || s.err != 0 || want&driver.Writable != 0 || len(s.queue) > 0
+	return s.closed || s.err != 0 || want&driver.Writable != 0 && s.full == nil || want&driver.Readable != 0 && len(s.queue) > 0
 }
 
 func (s *packetSocket) Close() {
+	s.gone()
+	s.hasRoom() // a sender that waits finds out
+}
+
+func (s *packetSocket) gone() {
 	s.remove()
 	s.closed = true
 	s.queue = nil
 }
-
-func (s *packetSocket) gone() { s.Close() }
 
 // sever is that of socket. A datagram has no connection.
 func (s *packetSocket) sever(_, _ *Node) {}

@@ -145,6 +145,99 @@ func TestPacketRoom(t *testing.T) {
 	}
 }
 
+// TestUnixPacketPeer: whom a Unix socket can send to, by a name or as its peer, which remains the
+// same socket when another one has the name.
+func TestUnixPacketPeer(t *testing.T) {
+	c := newCluster(t)
+	unix(t, c.a, "unix", "/stream")
+	peer, s := unix(t, c.a, "unixgram", "/d"), unix(t, c.a, "unixgram", "/s")
+	if errno := s.Connect(driver.Peer{Name: "/d"}); errno != 0 {
+		t.Fatal(errno)
+	}
+	send := func(to string, want syscall.Errno) {
+		t.Helper()
+		if _, errno := s.Send([]byte("x"), driver.Peer{Name: to}); errno != want {
+			t.Errorf("to %q: %v, want %v", to, errno, want)
+		}
+		c.sleep(time.Millisecond)
+	}
+	send("/none", syscall.ENOENT)
+	send("/stream", syscall.EPROTOTYPE)
+	send("/d", 0)
+	if text, _, errno := next(peer.(*packetSocket)); text != "x" || errno != 0 {
+		t.Errorf("%q, %v", text, errno)
+	}
+	send("", 0)
+	peer.Close()
+	send("/d", syscall.ENOENT)
+	other := unix(t, c.a, "unixgram", "/d").(*packetSocket)
+	send("", syscall.ECONNREFUSED)
+	if _, _, errno := next(other); errno != syscall.EAGAIN {
+		t.Error("it was sent to another socket:", errno)
+	}
+	send("/d", 0)
+	if _, _, errno := next(other); errno != 0 {
+		t.Error(errno)
+	}
+	send("/d", 0)
+	other.Close() // what it has not read is lost, and its sender is told nothing
+	if _, _, errno := next(s.(*packetSocket)); errno != syscall.EAGAIN {
+		t.Error("Receive:", errno)
+	}
+}
+
+// TestUnixPacketRoom: a Unix socket loses nothing. Who sends to one that is full can do so when
+// something has been read, and finds out if it was closed. Meanwhile it can send to others.
+func TestUnixPacketRoom(t *testing.T) {
+	c := newCluster(t)
+	full, s := unix(t, c.a, "unixgram", "/full"), unix(t, c.a, "unixgram", "/s")
+	to := driver.Peer{Name: "/full"}
+	send := func(n int, want syscall.Errno) {
+		t.Helper()
+		if _, errno := s.Send(make([]byte, n), to); errno != want || s.Ready(driver.Writable) == (want == syscall.EAGAIN) {
+			t.Errorf("%d bytes: %v, want %v; it can send: %v", n, errno, want, s.Ready(driver.Writable))
+		}
+	}
+	var report sink
+	s.Arm(driver.Writable, &report)
+	told := func() bool {
+		report.got = 0
+		c.a.Deliver()
+		return report.got&driver.Writable != 0
+	}
+	if !told() {
+		t.Error("it was not told that it can send")
+	}
+	send(queueMost+1, syscall.EMSGSIZE)
+	send(queueMost-1, 0)
+	send(1, 0)
+	send(1, syscall.EAGAIN) // what is on its way has its room
+	c.sleep(time.Millisecond)
+	send(1, syscall.EAGAIN)
+	unix(t, c.a, "unixgram", "/other")
+	if _, errno := s.Send(nil, driver.Peer{Name: "/other"}); errno != 0 {
+		t.Error("to another one:", errno)
+	}
+	send(1, syscall.EAGAIN)
+	if told() {
+		t.Error("it was told that there is room")
+	}
+	for _, want := range []int{queueMost - 1, 1} {
+		if n, _, errno := full.Receive(make([]byte, queueMost)); n != want || errno != 0 {
+			t.Errorf("%d bytes, %v; want %d", n, errno, want)
+		}
+	}
+	if !told() {
+		t.Error("it was not told that there is room")
+	}
+	send(queueMost, 0)
+	send(1, syscall.EAGAIN)
+	if full.Close(); !told() {
+		t.Error("it was not told of the end")
+	}
+	send(1, syscall.ENOENT)
+}
+
 // TestPacketsHeld: a way that is held keeps datagrams, also those that are on it, until it is
 // released. One that is cut loses them.
 func TestPacketsHeld(t *testing.T) {
