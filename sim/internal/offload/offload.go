@@ -224,7 +224,6 @@ func (l *Loop) mayReturn() {
 		runtime.Gosched()
 		o.takeBack()
 		l.open = 2
-		o.trace.ByChance()
 		return
 	}
 	if len(mine) == 0 || !must && (o.earliness == 0 || !o.choices.At(choice.ForOrder, choice.EarlyOrder).Rarely(o.earliness)) {
