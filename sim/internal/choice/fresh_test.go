@@ -47,6 +47,34 @@ func TestFresh(t *testing.T) {
 	}
 }
 
+// TestFewer: two of five kinds of choices become fewer, or more, but not more than all, and the
+// others remain.
+func TestFewer(t *testing.T) {
+	f := &Fresh{number: 1}
+	for p := range f.share {
+		f.share[p] = 0.8
+	}
+	count := make(map[float64]int)
+	for number := range uint64(100) {
+		next := f.fewer(number)
+		if next.number != number || f.number != 1 {
+			t.Errorf("%d is made of %d, want %d of 1", next.number, f.number, number)
+		}
+		for p := range next.share {
+			count[next.share[p]]++
+			if f.share[p] != 0.8 {
+				t.Fatal("what it is made of has changed")
+			}
+		}
+	}
+	all := 100 * len(f.share)
+	for share, want := range map[float64]int{0.8: all * 6 / 10, 0: all / 10, 0.2: all / 10, 0.4: all / 10, 1: all / 10} {
+		if n := count[share]; n < want*8/10 || n > want*12/10 {
+			t.Errorf("%d of %d shares are %v, want about %d", n, all, share, want)
+		}
+	}
+}
+
 // TestShrinkerRenews: of a seed's choices none can be left out, but a run with other choices fails
 // if it makes a latency and a number that are not plain.
 func TestShrinkerRenews(t *testing.T) {

@@ -13,6 +13,7 @@ package choice
 import (
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -92,19 +93,20 @@ func (s *Shrinker) try(list []Choice) bool {
 
 // less reports whether a list is simpler than another one.
 func less(a, b []Choice) bool {
-	return len(a) < len(b) || len(a) == len(b) && total(a) < total(b)
+	x, y := size(a), size(b)
+	return slices.Compare(x[:], y[:]) < 0
 }
 
 // descend shortens Best until none of its choices can be left out, and no pair of them.
 func (s *Shrinker) descend() {
 	fine := false
-	for before := s.size(); !s.stopped; before = s.size() {
+	for before := size(s.Best); !s.stopped; before = size(s.Best) {
 		least := 1
 		if !fine {
 			least = max(1, len(s.Best)/coarse)
 		}
 		s.round(least)
-		if s.size() != before {
+		if size(s.Best) != before {
 			continue
 		}
 		if least > 1 {
@@ -238,15 +240,15 @@ func (s *Shrinker) changed(step uint64) []Choice {
 	return list
 }
 
-// size is what gets smaller.
-func (s *Shrinker) size() [2]uint64 { return [2]uint64{uint64(len(s.Best)), total(s.Best)} }
-
-// total sums up the values of a list, without overflow.
-func total(list []Choice) (sum uint64) {
+// size is what gets smaller: the length of a list, then the sum of its values, which has two words
+// because the value of a fault may have all bits of one.
+func size(list []Choice) [3]uint64 {
+	var high, low, carry uint64
 	for _, c := range list {
-		sum += min(c.Value, 1<<40)
+		low, carry = bits.Add64(low, c.Value, 0)
+		high += carry
 	}
-	return sum
+	return [3]uint64{uint64(len(list)), high, low}
 }
 
 // round tries everything once, and parts of each kind down to the size least.

@@ -91,6 +91,12 @@ func TestShrinkerWanders(t *testing.T) {
 	for i := range 40 {
 		all = append(all, Choice{Key{Purpose: ForLatency, Place: 1<<16 | 2, Ordinal: uint32(i)}, 100})
 	}
+	total := func(list []Choice) (sum uint64) {
+		for _, c := range list {
+			sum += c.Value
+		}
+		return sum
+	}
 	s := &Shrinker{Best: slices.Clone(all), Until: time.Now().Add(time.Hour)}
 	for one := range s.Candidates() {
 		s.Made, s.Failed = one.List, one.Fresh == nil && total(one.List) >= total(all)
@@ -100,11 +106,174 @@ func TestShrinkerWanders(t *testing.T) {
 	}
 }
 
-// TestHostsOfTasks: a choice about a task is one of its host.
-func TestHostsOfTasks(t *testing.T) {
-	for _, p := range []Purpose{ForOrder, ForShare, ForHold, ForStall} {
-		if got := (Choice{Key{Purpose: p, Place: 3 << 40}, 1}).hosts(); !slices.Equal(got, []uint64{3}) {
-			t.Errorf("purpose %d: %v", p, got)
+// TestHostsOfChoices: a choice is one of its host, or of the two of a way.
+func TestHostsOfChoices(t *testing.T) {
+	for _, one := range []struct {
+		of    []Purpose
+		place uint64
+		want  []uint64
+	}{
+		{[]Purpose{ForOrder, ForShare, ForHold, ForStall}, 3<<40 | 7, []uint64{3}},
+		{[]Purpose{ForOrder}, HostOrder, nil},
+		{[]Purpose{ForLatency, ForPacket}, 3<<16 | 4, []uint64{3, 4}},
+		{[]Purpose{ForStream}, 3<<16 | 80, []uint64{3}},
+		{[]Purpose{ForDisk, ForSync}, 3, []uint64{3}},
+		{[]Purpose{ForFault}, DiskPlace | 3<<8 | 1, []uint64{3}},
+		{[]Purpose{ForChoose}, 3<<32 | 1, []uint64{3}},
+		{[]Purpose{ForPoll, ForCallback}, 3<<8 | 1, []uint64{3}},
+	} {
+		for _, p := range one.of {
+			if got := (Choice{Key{Purpose: p, Place: one.place}, 1}).hosts(); !slices.Equal(got, one.want) {
+				t.Errorf("purpose %d at %x: %v, want %v", p, one.place, got, one.want)
+			}
 		}
+	}
+}
+
+// trying returns a shrinker of a list, and the lists that it has tried. fails says whether the run
+// of a list fails, and is not told of it again if not.
+func trying(best []Choice, fails func(list []Choice) bool) (s *Shrinker, tried *[]string) {
+	tried = new([]string)
+	s = &Shrinker{Best: best, Until: time.Now().Add(time.Hour)}
+	s.yield = func(one Candidate) bool {
+		*tried = append(*tried, Format(one.List))
+		if s.Made = one.List; fails(one.List) {
+			s.Failed = true
+		}
+		return true
+	}
+	return s, tried
+}
+
+// list reads a list.
+func list(t *testing.T, s string) []Choice {
+	t.Helper()
+	read, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// never is the answer of runs that do not fail.
+func never([]Choice) bool { return false }
+
+// TestParts: without each kind, all that is late or in another order, and each host but the first,
+// and then each place that has several.
+func TestParts(t *testing.T) {
+	for _, one := range []struct {
+		list string
+		do   func(s *Shrinker)
+		want []string
+	}{
+		{"d3.0=1,y1.0=1,h1.0=1,o1.0=1", (*Shrinker).parts, []string{
+			"y1.0=1,h1.0=1,o1.0=1", "d3.0=1,y1.0=1,o1.0=1", "d3.0=1,y1.0=1,h1.0=1", "d3.0=1,h1.0=1,o1.0=1",
+			"d3.0=1,y1.0=1", "d3.0=1,y1.0=1,o1.0=1", "y1.0=1,h1.0=1,o1.0=1",
+		}},
+		{"d3.0=1", (*Shrinker).parts, []string{"-", "-"}},
+		{"d3.0=1,d4.0=1,y3.0=1,d5.0=1", (*Shrinker).tasks, []string{"d4.0=1,d5.0=1"}},
+		{"d1.0=1,y1.0=1,d1.1=1,d1.2=1,d1.3=1", func(s *Shrinker) {
+			s.thin(func(c Choice) bool { return c.Purpose == ForDisk }, 9, 1)
+		}, []string{
+			"y1.0=1,d1.2=1,d1.3=1", "d1.0=1,y1.0=1,d1.1=1",
+			"y1.0=1,d1.1=1,d1.2=1,d1.3=1", "d1.0=1,y1.0=1,d1.2=1,d1.3=1", "d1.0=1,y1.0=1,d1.1=1,d1.3=1", "d1.0=1,y1.0=1,d1.1=1,d1.2=1",
+		}},
+		{"d1.0=1,d1.1=1,d1.2=1", func(s *Shrinker) { s.thin(func(Choice) bool { return true }, 9, 2) }, []string{"d1.2=1", "d1.0=1,d1.1=1"}},
+		{"d1.0=1,d1.1=1,d1.2=1", func(s *Shrinker) { s.pairs() }, []string{"d1.2=1", "d1.1=1", "d1.0=1"}},
+	} {
+		s, tried := trying(list(t, one.list), never)
+		if one.do(s); !slices.Equal(*tried, one.want) || s.Runs != len(one.want) {
+			t.Errorf("%s: %d runs: %q, want %q", one.list, s.Runs, *tried, one.want)
+		}
+	}
+}
+
+// TestPairs: two choices of which neither can be left out alone.
+func TestPairs(t *testing.T) {
+	s, _ := trying(list(t, "d1.0=1,d1.1=1,d1.2=1"), func(list []Choice) bool { return Format(list) == "d1.1=1" })
+	if !s.pairs() || Format(s.Best) != "d1.1=1" {
+		t.Error(Format(s.Best))
+	}
+	if s.pairs() {
+		t.Error("one is no pair")
+	}
+}
+
+// TestSmallerValues: a fault strikes at once and is short if that fails too, and another value is
+// about the least that does.
+func TestSmallerValues(t *testing.T) {
+	const value = 5<<DelayShift | 4<<HowShift | 3<<LongShift | 2<<WhomShift | 1
+	for _, one := range []struct {
+		least func(v uint64) bool
+		want  uint64
+	}{
+		{func(uint64) bool { return true }, 4<<HowShift | 2<<WhomShift | 1},
+		{func(v uint64) bool { return v>>DelayShift > 0 }, value &^ (0xffff << LongShift)},
+		{func(v uint64) bool { return v>>LongShift&0xffff > 0 }, value &^ (0xffff << DelayShift)},
+	} {
+		s, _ := trying([]Choice{{Key{Purpose: ForFault}, value}}, func(list []Choice) bool { return one.least(list[0].Value) })
+		if s.soften(0); s.Best[0].Value != one.want {
+			t.Errorf("%x, want %x", s.Best[0].Value, one.want)
+		}
+	}
+	for _, least := range []uint64{1, 2, 3, 15, 1000, 1 << 30} {
+		s, tried := trying([]Choice{{Key{Purpose: ForLatency}, 1 << 30}}, func(list []Choice) bool { return list[0].Value >= least })
+		if s.halve(0); s.Best[0].Value < least || s.Best[0].Value > least+least/15 || len(*tried) > 40 {
+			t.Errorf("%d after %d runs, want about %d", s.Best[0].Value, len(*tried), least)
+		}
+	}
+}
+
+// TestSimpler: a list is simpler if it is shorter, or if its values are smaller.
+func TestSimpler(t *testing.T) {
+	all := []string{"-", "d1.0=1", "d1.0=2", "d1.0=1099511627776", "d1.0=18446744073709551615", "d1.0=1,d1.1=1", "d1.0=1,d1.1=2",
+		"d1.0=18446744073709551615,d1.1=1", "d1.0=18446744073709551615,d1.1=18446744073709551615", "d1.0=1,d1.1=1,d1.2=1"}
+	for i, a := range all {
+		for j, b := range all {
+			if less(list(t, a), list(t, b)) != (i < j) {
+				t.Errorf("%s is simpler than %s: %v", a, b, i >= j)
+			}
+		}
+	}
+}
+
+// TestShrinkerEnds: a search ends when its time is over, or when nobody wants more, or when the
+// first run, which makes no choices, fails. It remembers no failure.
+func TestShrinkerEnds(t *testing.T) {
+	best := list(t, "d1.0=1,y1.0=1,d1.1=1")
+	s := &Shrinker{Best: best, Until: time.Now().Add(-1)}
+	for range s.Candidates() {
+		t.Error("its time is over")
+	}
+	s = &Shrinker{Best: best, Until: time.Now().Add(time.Hour)}
+	for range s.Candidates() {
+		s.Failed = true
+		break
+	}
+	if s.Runs != 1 || Format(s.Best) != Format(best) {
+		t.Errorf("%d runs, and %s", s.Runs, Format(s.Best))
+	}
+	for _, one := range []struct {
+		best, fails string
+		runs        int
+	}{{"-", "", 0}, {"d1.0=1,y1.0=1,d1.1=1", "-", 1}} {
+		s := &Shrinker{Best: list(t, one.best), Until: time.Now().Add(time.Hour)}
+		for c := range s.Candidates() {
+			if s.Made = c.List; Format(c.List) == one.fails {
+				s.Failed = true
+			}
+		}
+		if len(s.Best) > 0 || s.Runs != one.runs {
+			t.Errorf("%s: %d runs, and %s", one.best, s.Runs, Format(s.Best))
+		}
+	}
+	s = &Shrinker{Best: best, Until: time.Now().Add(time.Hour)}
+	for c := range s.Candidates() {
+		if s.Made = c.List; Format(c.List) == "y1.0=1,d1.1=1" {
+			s.Failed = true
+		}
+	}
+	if Format(s.Best) != "y1.0=1,d1.1=1" {
+		t.Error(Format(s.Best))
 	}
 }
