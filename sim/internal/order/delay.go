@@ -34,7 +34,7 @@ type lateness struct {
 }
 
 // latenessOf returns how likely delays are in a run. A seed has some kinds of delays, and one
-// seed in about eight has none.
+// seed in about twenty has none.
 func latenessOf(c *choice.Choices) (l lateness) {
 	if !c.Rough {
 		return l

@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rondo-go/rondo/sim/internal/choice"
@@ -110,5 +111,56 @@ func TestPrioritiesAreFast(t *testing.T) {
 	}
 	if asked > 5*n {
 		t.Errorf("a turn of %d looked %d times who is in a place", n, asked)
+	}
+}
+
+// TestPriorityLowered: of tasks that were lowered the one that was lowered last comes last, also if
+// that is at one moment.
+func TestPriorityLowered(t *testing.T) {
+	for _, changes := range [][]int{{1, 2, 3}, {1, 1, 1}} {
+		for what, choose := range map[string]func(p *priorities) uint64{
+			"one of a turn": func(p *priorities) uint64 { return p.top(3, func(i int) uint64 { return uint64(i + 1) }) },
+			"all of a turn": func(p *priorities) uint64 {
+				return uint64(p.choose(3, func(i int) uint64 { return uint64(i + 1) }) + 1)
+			},
+		} {
+			p := newPriorities(choice.Stream(1, choice.ForBody), 0)
+			var all, want []uint64
+			for range 2 {
+				want = append(want, choose(p))
+			}
+			if want[0] != want[1] {
+				t.Errorf("%s: %v without a change", what, want)
+			}
+			p.changes, p.choices = slices.Clone(changes), 0
+			for range 4 {
+				all = append(all, choose(p))
+			}
+			if len(p.changes) > 0 || all[2] != want[0] || all[3] != want[0] || changes[1] == 2 && (all[0] == want[0] || all[1] == want[0] || all[0] == all[1]) {
+				t.Errorf("%s: after changes at %v: %v, and before them %v", what, changes, all, want)
+			}
+		}
+	}
+}
+
+// TestPriorityMoments: priorities change at moments of all orders of magnitude.
+func TestPriorityMoments(t *testing.T) {
+	p := newPriorities(choice.Stream(1, choice.ForBody), 1000)
+	slices.Sort(p.changes)
+	if least, middle, most := p.changes[0], p.changes[500], p.changes[999]; least < 1 || middle < 32 || middle > 128 || most < 2048 || most > 4097 {
+		t.Error(least, middle, most)
+	}
+}
+
+// TestMostly: a strategy that is mostly another one.
+func TestMostly(t *testing.T) {
+	s, last := mostly(newest, 4, choice.Stream(1, choice.ForBody)), 0
+	for range 1000 {
+		if s(10, nil) == 9 {
+			last++
+		}
+	}
+	if last < 730 || last > 820 {
+		t.Errorf("it chooses the newest %d times of 1000", last)
 	}
 }
