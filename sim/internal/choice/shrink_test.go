@@ -85,7 +85,7 @@ func TestShrinkerKeepsWhatRan(t *testing.T) {
 }
 
 // TestShrinkerWanders: of forty short delays none can be left out, because each holds the time of
-// the others in place. One long delay does the same.
+// the others in place. One long delay does the same. Of what is left nothing can be left out.
 func TestShrinkerWanders(t *testing.T) {
 	var all []Choice
 	for i := range 40 {
@@ -103,6 +103,14 @@ func TestShrinkerWanders(t *testing.T) {
 	}
 	if len(s.Best) > Few || total(s.Best) < total(all) {
 		t.Error(Format(s.Best), "after", s.Runs, "runs")
+	}
+	for i, c := range s.Best {
+		if total(s.Best)-c.Value >= total(all) {
+			t.Errorf("choice %d can be left out of %s", i, Format(s.Best))
+		}
+	}
+	if n := total(s.Best); n > total(all)*17/16 {
+		t.Errorf("%s is %d long, where %d would do", Format(s.Best), n, total(all))
 	}
 }
 
@@ -185,6 +193,61 @@ func TestParts(t *testing.T) {
 		if one.do(s); !slices.Equal(*tried, one.want) || s.Runs != len(one.want) {
 			t.Errorf("%s: %d runs: %q, want %q", one.list, s.Runs, *tried, one.want)
 		}
+	}
+}
+
+// TestRound: a round tries parts of all kinds, then smaller values of what cannot be left out. It
+// does not try these while something can be, or where it tries large parts only.
+func TestRound(t *testing.T) {
+	const fault, soft = "f768.0=1407374883553281", "f768.0=1" // with a delay, and without
+	for _, one := range []struct {
+		least      int
+		fails      string
+		want, none []string
+	}{
+		{1, "", []string{"o1.0=8", fault, soft + ",o1.0=8", fault + ",o1.0=1", fault + ",o1.0=4"}, nil},
+		{2, "", []string{"o1.0=8", fault}, []string{soft + ",o1.0=8", fault + ",o1.0=4"}},
+		{1, fault, []string{fault}, []string{soft}},
+	} {
+		s, tried := trying(list(t, fault+",o1.0=8"), func(list []Choice) bool { return Format(list) == one.fails })
+		s.round(one.least)
+		for _, list := range one.want {
+			if !slices.Contains(*tried, list) {
+				t.Errorf("parts of %d, %q fails: %s is not tried: %q", one.least, one.fails, list, *tried)
+			}
+		}
+		for _, list := range one.none {
+			if slices.Contains(*tried, list) {
+				t.Errorf("parts of %d, %q fails: %s is tried: %q", one.least, one.fails, list, *tried)
+			}
+		}
+	}
+	s, tried := trying(list(t, "d1.0=1,d1.1=1,y1.0=1"), never)
+	if s.round(2); !slices.Contains(*tried, "-") {
+		t.Errorf("not all at one place are left out: %q", *tried)
+	}
+	many := draws(nil)
+	s, tried = trying(many, never)
+	s.round(len(many))
+	if half := Format(many[len(many)/2:]); !slices.Contains(*tried, half) {
+		t.Error("the first half of many choices is not left out")
+	}
+}
+
+// TestShrinkerDrawsAgain: of other runs with few choices that fail, the one remains of which least
+// is left.
+func TestShrinkerDrawsAgain(t *testing.T) {
+	best := draws(nil)[:30]
+	s := &Shrinker{Best: best, Until: time.Now().Add(time.Hour), fresh: new(Fresh)}
+	s.fresh.share[ForLatency] = 0.2
+	s.yield = func(one Candidate) bool {
+		s.Made = draws(&one)
+		n := len(s.Made)
+		s.Failed = n > 0 && n >= Few+2+int(s.Made[0].Ordinal%7)
+		return true
+	}
+	if s.again(); len(s.Best) != Few+2 || s.Best[0].Ordinal%7 != 0 {
+		t.Errorf("%d choices are left after %d runs: %s", len(s.Best), s.Runs, Format(s.Best))
 	}
 }
 
