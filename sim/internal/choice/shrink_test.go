@@ -279,6 +279,11 @@ func TestSmallerValues(t *testing.T) {
 			t.Errorf("%x, want %x", s.Best[0].Value, one.want)
 		}
 	}
+	s := &Shrinker{Best: []Choice{{Key{Purpose: ForFault}, value}}, Until: time.Now().Add(time.Hour)}
+	s.yield = func(Candidate) bool { s.Failed = true; return true } // such a run makes no choices
+	if s.soften(0); len(s.Best) > 0 {
+		t.Error(Format(s.Best))
+	}
 	for _, least := range []uint64{1, 2, 3, 15, 1000, 1 << 30} {
 		s, tried := trying([]Choice{{Key{Purpose: ForLatency}, 1 << 30}}, func(list []Choice) bool { return list[0].Value >= least })
 		if s.halve(0); s.Best[0].Value < least || s.Best[0].Value > least+least/15 || len(*tried) > 40 {
@@ -290,7 +295,9 @@ func TestSmallerValues(t *testing.T) {
 // TestSimpler: a list is simpler if it is shorter, or if its values are smaller.
 func TestSimpler(t *testing.T) {
 	all := []string{"-", "d1.0=1", "d1.0=2", "d1.0=1099511627776", "d1.0=18446744073709551615", "d1.0=1,d1.1=1", "d1.0=1,d1.1=2",
-		"d1.0=18446744073709551615,d1.1=1", "d1.0=18446744073709551615,d1.1=18446744073709551615", "d1.0=1,d1.1=1,d1.2=1"}
+		"d1.0=18446744073709551615,d1.1=1", "d1.0=18446744073709551615,d1.1=18446744073709551615", "d1.0=1,d1.1=1,d1.2=1",
+		"d1.0=18446744073709551615,d1.1=1,d1.2=1", "d1.0=18446744073709551615,d1.1=18446744073709551615,d1.2=18446744073709551615",
+	}
 	for i, a := range all {
 		for j, b := range all {
 			if less(list(t, a), list(t, b)) != (i < j) {
