@@ -324,10 +324,10 @@ func TestWriterLeaves(t *testing.T) {
 // of the handler, whether it is read ahead of that (it has a length) or not, and of no more. No
 // Read has bytes then.
 func TestBodyOfMiddleware(t *testing.T) {
-	read := func(r io.Reader) (n int, err error, thrown any) {
+	read := func(r io.Reader) (n int, thrown any, err error) {
 		defer func() { thrown = recover() }()
 		n, err = r.Read(make([]byte, 10))
-		return n, err, nil
+		return n, nil, err
 	}
 	for _, length := range []int64{1, -1} {
 		for _, late := range []time.Duration{0, time.Second} { // the handler begins first
@@ -345,7 +345,7 @@ func TestBodyOfMiddleware(t *testing.T) {
 					ended := false
 					h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 						for range 2 {
-							n, err, thrown := read(r.Body)
+							n, thrown, err := read(r.Body)
 							if n != 0 || leaves != (err != nil) || !leaves && thrown != errHere {
 								t.Errorf("length %d, late %v, leaves %v: Read: %d, %v, %v", length, late, leaves, n, err, thrown)
 							}
