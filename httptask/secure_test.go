@@ -133,16 +133,6 @@ func TestWithoutHTTP1(t *testing.T) {
 	})
 }
 
-func ones(set ...func(*http.Protocols, bool)) []func(*http.Protocols, bool) { return set }
-
-func protocols(set []func(*http.Protocols, bool)) *http.Protocols {
-	p := new(http.Protocols)
-	for _, set := range set {
-		set(p, true)
-	}
-	return p
-}
-
 // secured is a Server with TLS, and the config of a client.
 func secured(h http.HandlerFunc) (*httptask.Server, *tls.Config) {
 	certificate, roots := certificate()

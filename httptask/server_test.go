@@ -133,6 +133,16 @@ func TestGrace(t *testing.T) {
 	}
 }
 
+func ones(set ...func(*http.Protocols, bool)) []func(*http.Protocols, bool) { return set }
+
+func protocols(set []func(*http.Protocols, bool)) *http.Protocols {
+	p := new(http.Protocols)
+	for _, set := range set {
+		set(p, true)
+	}
+	return p
+}
+
 // TestShutdown: it waits for requests, and cancels them when its own ctx ends, also where net/http
 // has the connections, or those of HTTP/2. It may be called by a goroutine.
 func TestShutdown(t *testing.T) {
