@@ -218,7 +218,7 @@ func TestRecordHosts(t *testing.T) {
 		"power failure (0) of host 2 to 0 after 7s",
 		"restart (0) of host 2 to 0 after 8s",
 		"boot (3) of host 2 to 0 after 8s",
-		"signal interrupt (0) of host 2 to 0 after 9s",
+		"signal " + os.Interrupt.String() + " (0) of host 2 to 0 after 9s", // it has no name in WebAssembly
 		"crash (0) of host 2 to 0 after 9s",
 		"restart (0) of host 2 to 0 after 10s",
 		"boot (4) of host 2 to 0 after 10s",
