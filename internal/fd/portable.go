@@ -248,6 +248,7 @@ func (f *FD) readTask(t kernel.Task, p []byte) (n int, err error) {
 			err = nil // as in package net
 		}
 	} else {
+		f.read.reported = false
 		err = f.read.do(t, "read", func() (err error) {
 			n, err = f.std().Read(p)
 			return f.endOfReads(n, err)

@@ -7,9 +7,10 @@ import "github.com/rondo-go/rondo/internal/driver"
 // hasInput asks a socket of the driver. No other FD comes here.
 func (f *FD) hasInput() bool { return f.Virtual().Ready(driver.Readable) }
 
-// watchSys is WatchInput of Std. A goroutine waits meanwhile.
+// watchSys is WatchInput of Std. A goroutine waits meanwhile. What it has reported is there until
+// the loop's next Read: who only asks, as TLS does before it looks, must not be sent to wait again.
 func (f *FD) watchSys(w Watcher) (ready bool) {
-	if f.read.check() != nil {
+	if f.read.check() != nil || f.read.reported {
 		return true
 	}
 	f.read.loop.AddWakers(1)
@@ -25,6 +26,7 @@ func (f *FD) watchSys(w Watcher) (ready bool) {
 		// The owner waits for the call, so the loop has not ended.
 		_ = f.read.loop.Post(func() {
 			f.read.loop.AddWakers(-1)
+			f.read.reported = true
 			w.Ready()
 		})
 	})
