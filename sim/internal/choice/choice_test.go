@@ -83,7 +83,7 @@ func TestNoteForgetsWho(t *testing.T) {
 	}
 }
 
-// TestSay: the words of a choice go to whoever wants them.
+// TestSay: the words of a choice go to Says, if that is set.
 func TestSay(t *testing.T) {
 	c := New(1)
 	words := func(host func(number uint64) string) string { return host(3) + " crashed" }
