@@ -91,10 +91,14 @@ func (t *Topic[T]) Close() {
 
 // Subscribe makes a Subscription, whose reader gets what is published from now on. Its
 // queue holds at most limit values; slow says what happens when it is full. Of a closed
-// Topic it is closed too. Subscribe never suspends. It panics if limit is not positive.
+// Topic it is closed too. Subscribe never suspends. It panics if limit is not positive
+// or slow is none of Wait, Skip and Drop.
 func (t *Topic[T]) Subscribe(limit int, slow Slow) *Subscription[T] {
 	if limit <= 0 {
 		panic("rondo: broadcast.Topic.Subscribe with a limit that is not positive")
+	}
+	if slow > Drop {
+		panic("rondo: broadcast.Topic.Subscribe with a Slow that is none of Wait, Skip and Drop")
 	}
 	s := &Subscription[T]{topic: t, slow: slow, limit: limit}
 	if slow == Skip {

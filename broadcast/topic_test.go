@@ -245,6 +245,7 @@ func TestTopicGetCancelled(t *testing.T) {
 func TestTopicMistakes(t *testing.T) {
 	var topic broadcast.Topic[int]
 	panics(t, "Subscribe with a limit that is not positive", func() { topic.Subscribe(0, broadcast.Wait) })
+	panics(t, "Subscribe with a Slow that is none of Wait, Skip and Drop", func() { topic.Subscribe(1, broadcast.Drop+1) })
 	s := topic.Subscribe(1, broadcast.Wait)
 	panics(t, "NextCase with a nil pointer", func() { s.NextCase(nil) })
 	panics(t, "rondo: broadcast.Subscription.All: this ctx belongs to no running loop", func() { collect(context.Background(), s) })

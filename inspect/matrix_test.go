@@ -258,8 +258,8 @@ func TestToolchains(t *testing.T) {
 }
 
 // checkHeld reads the target whose loop hangs. What the target prints arrives here before it
-// has come to the call that hangs, and on a busy machine long before. From there on each
-// snapshot shows that call.
+// has come to the call that hangs, and on a busy machine long before; and the function that
+// calls read computes before it is in read. From there on each snapshot shows that call.
 func checkHeld(t *testing.T, p *process, h hang) {
 	t.Helper()
 	target := open(t, p)
@@ -268,10 +268,13 @@ func checkHeld(t *testing.T, p *process, h hang) {
 		if l.Held == nil || computes && !profilerAllowed() {
 			return l.Held != nil
 		}
+		if l.Held.How != h.how {
+			return false
+		}
 		own := inspect.Own(l.Held.Stack)
 		return len(own) > 0 && own[0].Func == h.call
 	}
-	until(t, target, "a loop that is held by "+h.call, stands)
+	until(t, target, "a loop that is held by "+h.call+", "+h.how, stands)
 	for range 3 {
 		l := until(t, target, "a loop that is held", func(l *inspect.Loop) bool { return l.Held != nil && (!computes || stands(l)) })
 		checkHang(t, l, h)
