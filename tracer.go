@@ -155,7 +155,9 @@ func (l *Loop) look() watchdog.Step {
 }
 
 // Holds implements kernel.Loop.
-func (l *loopDoor) Holds() kernel.Hold { return (*Loop)(l).look().Hold(l.goroutines.Has) }
+func (l *loopDoor) Holds() kernel.Hold {
+	return (*Loop)(l).look().Hold((*Loop)(l).look, l.goroutines.Has)
+}
 
 // tracers are the observer that calls Tracers.
 type tracers struct {

@@ -145,18 +145,22 @@ func earlier(a, b time.Time) time.Time {
 // about it.
 func (w *Watchdog) report(step Step, took time.Duration) {
 	report.Trouble("held", 0)
-	h := step.Hold(w.config.Member)
-	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond), "at", h.Place}
-	args = append(args, report.Args("started", step.Site.String())...)
-	report.Log(slog.LevelWarn, "rondo: a task holds the loop: "+h.Advice, append(args, "state", h.State, "stack", h.Stack)...)
+	h := step.Hold(w.config.Look, w.config.Member)
+	args := []any{"loop", w.config.Loop, "task", step.Task, "for", took.Round(time.Millisecond)}
+	args = append(args, report.Args("at", h.Place, "started", step.Site.String(), "state", h.State, "stack", h.Stack)...)
+	report.Log(slog.LevelWarn, "rondo: a task holds the loop: "+h.Advice, args...)
 }
 
-// Hold says where a step is that holds its loop, and what to do about it. member reports whether
-// a goroutine is one of the loop's. It stops the program to read all stacks.
-func (step Step) Hold(member func(id uint64) bool) kernel.Hold {
+// Hold says where a step is that holds its loop, and what to do about it. look and member are
+// those of a Config. It stops the program to read all stacks. If the loop has gone on meanwhile, a
+// stack may be that of a later step, and only the task's name is known.
+func (step Step) Hold(look func() Step, member func(id uint64) bool) kernel.Hold {
 	state, stack := stacks.Of(step.Goroutine)
 	if step.Goroutine == 0 {
 		state, stack = stacks.Running(member)
+	}
+	if now := look(); now.Count != step.Count || now.Asleep != step.Asleep {
+		return kernel.Hold{Task: step.Task, Advice: "it has ended its step before its stack was read, so where it was is not known"}
 	}
 	place, calls := stacks.UserCall(stack)
 	how, _ := stuck(state)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,26 @@ func TestLateLooks(t *testing.T) {
 	}
 	if n := bytes.Count(log.Bytes(), []byte("culprit")); n != 1 {
 		t.Errorf("after ten late looks there are %d reports\n%s", n, &log)
+	}
+}
+
+// TestStepEndsBeforeItsStack: a report of a step that ends while the stacks are read has none,
+// because it may be that of what the loop does by then.
+func TestStepEndsBeforeItsStack(t *testing.T) {
+	for _, then := range []Step{{Count: 2}, {Count: 1, Asleep: true}} {
+		var log bytes.Buffer
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		step := Step{Count: 1, Task: "culprit"}
+		w := Start(Config{Limit: time.Hour, Look: func() Step { return step }, Member: func(uint64) bool { step = then; return true }})
+		w.look()
+		w.since = w.since.Add(-time.Hour)
+		w.look()
+		w.Stop()
+		slog.SetDefault(before)
+		if text := log.String(); !strings.Contains(text, "task=culprit") || !strings.Contains(text, "is not known") || strings.Contains(text, "stack=") {
+			t.Errorf("then %+v: logged %q", then, text)
+		}
 	}
 }
 
