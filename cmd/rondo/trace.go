@@ -115,8 +115,12 @@ func reason(err error) error {
 	return err
 }
 
-// tryToWrite empties the file, or fails as the program would.
+// tryToWrite empties the file, or fails as the program would. What is no file may hold up whom
+// opens it, or be read without an end.
 func tryToWrite(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return errors.New("it is a device or a pipe")
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err

@@ -68,6 +68,7 @@ func TestTraceErrors(t *testing.T) {
 		{[]string{file, "--", "./no-such"}, `there is no program "./no-such"; look at the path`, true},
 		{[]string{file, "--", plain}, `"` + plain + `" may not be run; look at whether it is a program`, true},
 		{[]string{filepath.Join(dir, "no", "t"), "--", os.Args[0]}, filepath.Join(dir, "no", "t") + ` cannot be written; choose another file: no such file or directory`, true},
+		{[]string{os.DevNull, "--", os.Args[0]}, os.DevNull + ` cannot be written; choose another file: it is a device or a pipe`, true},
 		{[]string{file, "--", os.Args[0], "version"}, `no loop of Rondo ran in ` + os.Args[0] + `, so there is no timeline; does it use Rondo, and did it call Run?`, false},
 	} {
 		if test.unix && runtime.GOOS == "windows" {
