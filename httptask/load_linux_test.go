@@ -61,6 +61,8 @@ var slow = []struct {
 	{"body", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n", "x", "1234567", 32_000},
 }
 
+var slowClients = flag.Int("slow", 3000, "how many clients of each kind TestSlowLoris has")
+
 // TestSlowLoris: clients that send a byte now and then cost a task and its buffers each, and no
 // more the longer they go on. Others are served meanwhile; those that end their request at last
 // are answered; and nothing is left of them.
@@ -68,7 +70,7 @@ func TestSlowLoris(t *testing.T) {
 	if !peer.Watches {
 		return // net/http has the connections
 	}
-	clients := 10_000
+	clients := *slowClients
 	if testing.Short() || underRace { // which allows 8,128 goroutines
 		clients = 500
 	}

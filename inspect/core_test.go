@@ -302,7 +302,7 @@ func TestCoreDamage(t *testing.T) {
 	if _, err := file.ReadAt(whole, 0); err != nil {
 		t.Fatal(err)
 	}
-	rounds := 400
+	rounds := 150
 	if testing.Short() || underRace {
 		rounds = 40
 	}

@@ -260,7 +260,7 @@ func TestDamage(t *testing.T) {
 }
 
 func damageAtRandom(t *testing.T, i *image, r *rand.Rand) {
-	rounds := 300
+	rounds := 100
 	if testing.Short() || underRace {
 		rounds = 25
 	}

@@ -31,9 +31,9 @@ func TestConsistency(t *testing.T) {
 	target := open(t, run(t, c))
 	until(t, target, "tasks come and go", func(l *inspect.Loop) bool { return len(l.Tasks) > 20 })
 	var seen census
-	pictures := 100
+	pictures := 50
 	if testing.Short() || underRace {
-		pictures = 30
+		pictures = 25
 	}
 	for began := time.Now(); *soak == 0 && seen.pictures < pictures || time.Since(began) < *soak; {
 		// Some are read in portions, as snapshots of very many tasks are.

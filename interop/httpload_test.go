@@ -215,7 +215,7 @@ func TestHTTPTaskSlow(t *testing.T) {
 							t.Errorf("request %d beside the slow ones: %v", n, err)
 							break
 						}
-						if err := rondo.Sleep(ctx, 10*time.Millisecond); err != nil {
+						if err := rondo.Sleep(ctx, 100*time.Millisecond); err != nil {
 							return err
 						}
 					}

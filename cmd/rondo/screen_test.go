@@ -232,7 +232,7 @@ func TestFrames(t *testing.T) {
 
 // Every size is drawn within its bounds, in all states.
 func TestFramesOfAllSizes(t *testing.T) {
-	widths, heights := 4, 4 // the next size is larger by as many parts
+	widths, heights := 3, 3 // the next size is larger by as many parts
 	if testing.Short() {
 		widths, heights = 1, 1
 	}

@@ -19,7 +19,7 @@ var faults = sim.Faults{Partition: 0.5, Crash: 0.5, PowerFail: 1, Pause: 0.5, Cl
 // TestCluster has what the paper promises hold after each event, and every client see
 // one store that does one command after the other.
 func TestCluster(t *testing.T) {
-	sim.Config{Seeds: 40, SeedsShort: 2, Faults: faults}.Cluster(t, story(t))
+	sim.Config{Seeds: 20, SeedsShort: 2, Faults: faults}.Cluster(t, story(t))
 }
 
 // A cluster is one run of the test.

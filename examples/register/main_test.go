@@ -119,7 +119,7 @@ var faults = sim.Faults{Partition: 1, Crash: 0.3, PowerFail: 2, Pause: 1, ClockS
 // TestRegister has every read return what was written last, in seeds with and without
 // faults.
 func TestRegister(t *testing.T) {
-	c := sim.Config{Seeds: 100, SeedsShort: 3, Faults: faults}
+	c := sim.Config{Seeds: 40, SeedsShort: 3, Faults: faults}
 	c.Cluster(t, story(t))
 }
 
