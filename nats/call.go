@@ -192,10 +192,13 @@ func (c *Conn) endpoint(ctx context.Context, verb, name string) (*rpc.Endpoint, 
 	if c.calls != nil {
 		return c.calls, nil
 	}
-	if c.err != nil {
-		return nil, fmt.Errorf("nats: %s %s: %w", verb, shown(name), c.err)
+	if c.err != nil || c.background.Err() != nil { // the second is an end that has begun
+		return nil, fmt.Errorf("nats: %s %s: %w", verb, shown(name), c.closed())
 	}
 	e, err := rpc.New(ctx, c.background, link{c})
+	if err != nil && rondo.Check(ctx) == nil && c.background.Err() != nil {
+		return nil, fmt.Errorf("nats: %s %s: %w", verb, shown(name), c.closed())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +260,7 @@ func (l link) Subscribe(ctx context.Context, subject, queue string, fn func(m rp
 		}
 		d := decode(m, plain)
 		switch {
-		case d.Reply == "" || l.c.answers(d.Reply):
+		case d.Reply == "" || checkPublish(d.Reply, "") == nil && l.c.answers(d.Reply):
 		case s.own: // a heartbeat, which names where its worker listens
 			d.Reply = ""
 		default:

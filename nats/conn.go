@@ -111,7 +111,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 			continue
 		}
 		if err := option(&o); err != nil {
-			return nil, fmt.Errorf("nats: connect %s: %w", url, err)
+			return nil, fmt.Errorf("nats: connect %s: %w", public(url), err)
 		}
 	}
 	c := &Conn{
@@ -127,7 +127,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 	c.watch(&o)
 	nc, err := c.dial(g, o)
 	if err != nil {
-		return nil, fmt.Errorf("nats: connect %s: %w", url, err)
+		return nil, fmt.Errorf("nats: connect %s: %w", public(url), err)
 	}
 	c.nc = nc
 	c.goroutines.Add(2)
@@ -155,6 +155,21 @@ func seeds(url string) []string {
 		}
 	}
 	return out
+}
+
+// public returns the servers that a URL names, without their passwords and tokens.
+func public(url string) string {
+	out := seeds(url)
+	for i, s := range out {
+		scheme, rest, ok := strings.Cut(s, "://")
+		if scheme += "://"; !ok {
+			scheme, rest = "", s
+		}
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			out[i] = scheme + "xxxxx" + rest[at:]
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // Servers is an option of Connect: further servers, each a URL or several with commas between.
@@ -290,7 +305,8 @@ func (c *Conn) live(ctx context.Context, yield func()) error {
 
 // close sends what is in the outbox and closes the connection.
 func (c *Conn) close(ctx context.Context) {
-	err := rondo.Timeout(ctx, c.nc.Opts.DrainTimeout, c.Flush)
+	most := c.nc.Opts.DrainTimeout
+	err := rondo.Timeout(ctx, most, func(ctx context.Context) error { return c.flush(ctx, most) })
 	c.end(natsgo.ErrConnectionClosed)
 	c.out.close()
 	if err != nil {
@@ -358,8 +374,12 @@ func (c *Conn) forget(s *Subscription) {
 
 // Flush suspends the task until the server has received all that was published before, and
 // what the server had sent by then has arrived. If ctx is cancelled first it returns the
-// cause. If the connection is lost or closed meanwhile the error is the client's.
-func (c *Conn) Flush(ctx context.Context) error {
+// cause. If the connection is lost or closed meanwhile the error is the client's, and its
+// ErrTimeout if the server has not answered for 10 s.
+func (c *Conn) Flush(ctx context.Context) error { return c.flush(ctx, flushMax) }
+
+// flush is Flush of a server that answers within so long.
+func (c *Conn) flush(ctx context.Context, most time.Duration) error {
 	if err := c.check(ctx); err != nil {
 		return err
 	}
@@ -370,7 +390,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 	var failure error
 	over := false
 	put := c.out.put(op{do: func(nc *natsgo.Conn) {
-		err := flush(nc)
+		err := flush(nc, most)
 		c.heed(nc)
 		c.behindAll(func() {
 			failure, over = err, true
@@ -395,11 +415,11 @@ func (c *Conn) Flush(ctx context.Context) error {
 // nothing else.
 const flushMax = 10 * time.Second
 
-func flush(nc *natsgo.Conn) error {
+func flush(nc *natsgo.Conn, most time.Duration) error {
 	if nc.Status() != natsgo.CONNECTED {
 		return natsgo.ErrDisconnected
 	}
-	return nc.FlushTimeout(flushMax)
+	return nc.FlushTimeout(most)
 }
 
 // wait parks the task. Meanwhile the loop is not in deadlock: the server is outside.

@@ -20,9 +20,10 @@ const (
 )
 
 // Handle runs fn in a task for each message of subject. At most limit run at once; up to 4,096
-// more messages wait for their turn, as long as they have less than 64 MiB together; those beyond
-// that are dropped, and the ErrorHandler of the options gets ErrSlowConsumer. If queue is not "",
-// the servers hand each message to one of those that listen with the same queue.
+// more messages, and limit besides, wait for their turn, as long as they have less than 64 MiB
+// together; those beyond that are dropped, and the ErrorHandler of the options gets
+// ErrSlowConsumer. If queue is not "", the servers hand each message to one of those that listen
+// with the same queue.
 //
 // Handle suspends the task until the subscription is on its way, and returns; g owns the tasks,
 // which are named for the message's subject. It goes on until g is cancelled, or c is drained or
@@ -133,9 +134,10 @@ func (c *Conn) handlerEnded() {
 // handled, the functions of Handle and Serve that run end by themselves, and so do the jobs
 // of a Worker with this Conn, what they published is sent, and the connection is closed. Next
 // returns what has arrived, and then the client's ErrConnectionDraining. Drain suspends the
-// task until all that is done. If ctx is cancelled first it returns the cause, and the
-// connection goes on until its scope ends, without new messages. Called by a function of Handle or
-// Serve, or by a job of a Worker with this Conn, Drain would wait for itself: it panics.
+// task until all that is done. If ctx is cancelled first it returns the cause, and without a
+// connection to a server the client's ErrDisconnected; the connection goes on until its scope
+// ends, without new messages, and a further Drain goes on with the rest. Called by a function of
+// Handle or Serve, or by a job of a Worker with this Conn, Drain would wait for itself: it panics.
 func (c *Conn) Drain(ctx context.Context) error {
 	mustBeOutside(ctx, c, "Conn.Drain in a function of Handle or Serve, or in a job, of the same Conn would wait for itself: call it in a task of the scope around Connect")
 	if err := c.check(ctx); err != nil {

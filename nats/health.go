@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-go/rondo/nats/internal/report"
 )
 
 // Health answers the probes of an orchestrator, such as Kubernetes. Its handlers run on
@@ -110,7 +112,7 @@ func (h *Health) look(ctx context.Context, ready bool) []finding {
 func contained(what string, ask func() finding) (f finding) {
 	defer func() {
 		if v := recover(); v != nil {
-			f = finding{what: what, text: fmt.Sprintf("a panic: %v", v), bad: true}
+			f = finding{what: what, text: "a panic: " + report.Text("%v", v), bad: true}
 		}
 	}()
 	return ask()
@@ -167,7 +169,7 @@ func (h *Health) queue(ctx context.Context, consumer jetstream.Consumer) finding
 	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
-		f.text, f.bad = fmt.Sprint(err), true
+		f.text, f.bad = report.Text("%v", err), true
 		return f
 	}
 	f.text = fmt.Sprintf("%d jobs wait, %d are under way, %d of them again", info.NumPending, info.NumAckPending, info.NumRedelivered)

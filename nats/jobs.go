@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -29,7 +30,7 @@ func Enqueue(ctx context.Context, js jetstream.JetStream, subject, id string, da
 	if js == nil {
 		panic("nats: Enqueue with a nil JetStream")
 	}
-	return enqueue(ctx, js, &natsgo.Msg{Subject: subject, Data: data}, id)
+	return enqueue(ctx, js, &natsgo.Msg{Subject: subject, Data: slices.Clone(data)}, id) // a client that is left still reads it
 }
 
 // A Producer has the options of Enqueue. Its fields must not change while it is used. It may be
@@ -47,7 +48,7 @@ type Producer struct {
 
 // Enqueue is the function Enqueue with the options of p.
 func (p *Producer) Enqueue(ctx context.Context, subject, id string, data []byte) error {
-	return p.EnqueueMsg(ctx, id, &natsgo.Msg{Subject: subject, Data: data})
+	return p.EnqueueMsg(ctx, id, &natsgo.Msg{Subject: subject, Data: slices.Clone(data)}) // a client that is left still reads it
 }
 
 // EnqueueMsg is Enqueue of a message with headers. The message must not be changed afterwards.
@@ -73,6 +74,9 @@ func (p *Producer) EnqueueAt(ctx context.Context, at time.Time, id string, m *na
 	}
 	subject := p.Schedules + "." + keyWord(id)
 	return p.through(ctx, m, func(ctx context.Context, m *natsgo.Msg) error {
+		if err := checkStored(p.JetStream, subject); err != nil {
+			return fmt.Errorf("nats: enqueue %s at %s: %w", shown(m.Subject), at.Format(time.RFC3339), err)
+		}
 		waiting := &natsgo.Msg{Subject: subject, Data: m.Data, Header: m.Header}
 		return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
 			err := schedules(p.JetStream.Conn().ConnectedServerVersion())
@@ -120,6 +124,9 @@ func enqueue(ctx context.Context, js jetstream.JetStream, m *natsgo.Msg, id stri
 			m.Header = make(natsgo.Header)
 		}
 		m.Header[jetstream.MsgIDHeader] = []string{id}
+	}
+	if err := checkStored(js, m.Subject); err != nil {
+		return fmt.Errorf("nats: enqueue %s: %w", shown(m.Subject), err)
 	}
 	return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
 		if _, err := js.PublishMsg(ctx, m); err != nil {

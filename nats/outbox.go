@@ -13,7 +13,7 @@ import (
 
 const (
 	outboxMax = 1 << 20 // bytes in the outbox, at which Publish waits
-	opSize    = 128     // what a message counts for, besides its data
+	opSize    = 128     // what a message counts for, besides its data, subjects and header
 )
 
 // An op is something that the writer does: it publishes a message, or calls do.
@@ -76,7 +76,7 @@ func (o *outbox) put(p op, data []byte) bool {
 	b.data = append(b.data, data...)
 	p.to = len(b.data)
 	b.ops = append(b.ops, p)
-	size := opSize + len(data)
+	size := opSize + len(data) + len(p.subject) + len(p.reply) + headerSize(p.header)
 	b.size += size
 	o.size += size
 	if len(b.ops) == 1 {

@@ -133,6 +133,9 @@ func (c *Conn) requestThrough(ctx context.Context, p op, data []byte) (reply *na
 		reply, err = c.request(ctx, p, data)
 		return err
 	})
+	if err == nil && reply == nil {
+		err = fmt.Errorf("nats: request %s: a Middleware returned nil and did not call next, so there is no reply", shown(p.subject))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,10 @@ package nats
 
 import (
 	"fmt"
+	"strings"
 
 	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // lineMax is how many bytes the server accepts in the line that a message begins with. It
@@ -25,6 +27,24 @@ func checkLine(subject, second string) error {
 		return fmt.Errorf("%w: %d bytes with its reply or queue, and a server accepts %d", natsgo.ErrBadSubject, n, lineMax-sizesMax)
 	}
 	return nil
+}
+
+// checkSubscribe returns an error if the server would not accept the subscription.
+func checkSubscribe(subject, queue string) error {
+	if strings.HasPrefix(subject, ">.") || strings.Contains(subject, ".>.") {
+		return natsgo.ErrBadSubject
+	}
+	return checkLine(subject, queue)
+}
+
+// checkStored returns an error if no message can be stored under subject. The client asks for
+// the server's answer to an inbox of its own, below which the answer has one token more.
+func checkStored(js jetstream.JetStream, subject string) error {
+	reply := ""
+	if nc := js.Conn(); nc != nil {
+		reply = nc.NewInbox() + ".12345678"
+	}
+	return checkPublish(subject, reply)
 }
 
 // checkPublish returns an error if no message can be published under subject, with an

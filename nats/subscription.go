@@ -43,12 +43,12 @@ type Subscription struct {
 }
 
 // Subscribe subscribes to subject, which may have wildcards. At most max messages wait for a
-// reader. Messages beyond that are dropped, as in the client: delivery is at most once. It
-// suspends the task until the client has sent the subscription on its way, so that a Publish of c
-// afterwards comes later. A message that others publish before c.Flush has returned may be
-// missed. If ctx is cancelled first it returns the cause, and there is no subscription. Once
-// c.Drain has begun, the error wraps the client's ErrConnectionDraining. It panics if max is not
-// positive.
+// reader; those beyond that are dropped, as in the client: delivery is at most once. Of 128 and
+// more up to 31 may be dropped early, because not each Next is counted at once. Subscribe suspends
+// the task until the client has sent the subscription on its way, so that a Publish of c afterwards
+// comes later. A message that others publish before c.Flush has returned may be missed. If ctx
+// is cancelled first it returns the cause, and there is no subscription. Once c.Drain has begun,
+// the error wraps the client's ErrConnectionDraining. It panics if max is not positive.
 func (c *Conn) Subscribe(ctx context.Context, subject string, max int) (*Subscription, error) {
 	if max <= 0 {
 		panic("nats: Subscribe with a limit that is not positive")
@@ -65,7 +65,7 @@ func (c *Conn) subscribe(ctx context.Context, s *Subscription, queue string) err
 	if err := c.check(ctx); err != nil {
 		return err
 	}
-	if err := checkLine(s.subject, queue); err != nil {
+	if err := checkSubscribe(s.subject, queue); err != nil {
 		return fmt.Errorf("nats: subscribe %s: %w", shown(s.subject), err)
 	}
 	if c.draining && !s.own {

@@ -3,7 +3,6 @@ package nats
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -193,8 +192,8 @@ func (j *jobs) ask(ctx context.Context, g *rondo.Scope) error {
 		case err == nil:
 			pause, said = retryFirst, ""
 			continue
-		case err.Error() != said: // each once
-			said = err.Error()
+		case report.Text("%v", err) != said: // each once
+			said = report.Text("%v", err)
 			report.Log(ctx, slog.LevelWarn, "nats: the server delivers no jobs, and is asked again", "consumer", j.consumer.CachedInfo().Name, "err", err)
 		}
 		if err := rondo.Sleep(ctx, pause); err != nil {
@@ -260,7 +259,7 @@ func gone(err error) bool {
 		jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrStreamNotFound,
 		natsgo.ErrConnectionClosed, jetstream.ErrBadRequest, natsgo.ErrBadSubscription,
 	} {
-		if errors.Is(err, e) {
+		if says(err, e) {
 			return true
 		}
 	}
@@ -288,13 +287,14 @@ func (j *jobs) fetch(ctx context.Context, g *rondo.Scope, n, most int) (started 
 		}
 		started++
 		j.started++
-		j.bytes += j.size(m)
-		g.Go(func(ctx context.Context) error { return j.run(ctx, m) }).SetName(m.Subject())
+		size := j.size(m) // the program may change the header
+		j.bytes += size
+		g.Go(func(ctx context.Context) error { return j.run(ctx, m, size) }).SetName(m.Subject())
 	}
 	switch err := batch.Error(); {
-	case err == nil, errors.Is(err, natsgo.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, says(err, natsgo.ErrTimeout), says(err, context.DeadlineExceeded):
 		return started, nil
-	case errors.Is(err, natsgo.ErrNoResponders):
+	case says(err, natsgo.ErrNoResponders):
 		return started, cmp.Or(j.missing(ctx), err)
 	default:
 		return started, err
@@ -392,7 +392,7 @@ func (j *jobs) releaseAll(ctx context.Context, messages <-chan jetstream.Msg) {
 }
 
 // run does one job, and tells the server how it went.
-func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
+func (j *jobs) run(ctx context.Context, m jetstream.Msg, size int) error {
 	ctx = context.WithValue(ctx, jobKey{}, m)
 	j.running[m] = struct{}{}
 	returned := false
@@ -402,7 +402,7 @@ func (j *jobs) run(ctx context.Context, m jetstream.Msg) error {
 		if !returned {
 			j.Meter.count(j.name, j.again(ctx, m, j.pause(m)))
 		}
-		j.bytes -= j.size(m)
+		j.bytes -= size
 		j.lighter.Wake()
 		if j.started--; j.started == 0 {
 			j.done.WakeAll()

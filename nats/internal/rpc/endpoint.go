@@ -43,6 +43,10 @@ func New(ctx context.Context, background *rondo.Scope, t Transport) (*Endpoint, 
 	if err != nil {
 		return nil, err
 	}
+	if err := background.Err(); err != nil { // it has ended meanwhile
+		unsubscribe()
+		return nil, err
+	}
 	background.Go(func(ctx context.Context) error {
 		defer unsubscribe()
 		for m := range e.control.All(ctx) {
