@@ -339,3 +339,31 @@ func TestElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// failing is a reader that fails with err.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// hostileError is an error whose methods panic.
+type hostileError struct{}
+
+func (hostileError) Error() string { panic("Error") }
+func (hostileError) Is(error) bool { panic("Is") }
+
+// TestErrorOfStdin: that a child reads no more is no error, and that the reader of Stdin fails is
+// one, also if it fails in the same way.
+func TestErrorOfStdin(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for _, want := range []error{syscall.EPIPE, hostileError{}} {
+			c := process.Command(ctx, "cat")
+			c.Stdin = failing{want}
+			if err := c.Run(); err != want {
+				t.Errorf("of %T: Run returned a %T", want, err)
+			}
+		}
+		c := process.Command(ctx, "true")
+		c.Stdin = strings.NewReader(strings.Repeat("x", 1<<20))
+		return c.Run()
+	})
+}

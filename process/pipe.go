@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
@@ -112,6 +113,14 @@ type inlet struct {
 	mu   sync.Mutex // guards the rest
 	gone bool       // the child has ended
 	shut bool       // by Close
+	left bool       // a Write has found that the child reads no more
+}
+
+// unread reports whether the child did not read all that was written.
+func (i *inlet) unread() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.left
 }
 
 // Write writes to the child, and waits while it does not read. When the child
@@ -120,10 +129,17 @@ type inlet struct {
 // It suspends the task.
 func (i *inlet) Write(p []byte) (int, error) {
 	n, err := i.file.Write(p)
+	if errtree.Is(err, syscall.EPIPE) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.left = true
+		return n, err
+	}
 	if closedError(err) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if i.gone && !i.shut {
+			i.left = true
 			return n, os.NewSyscallError("write", syscall.EPIPE)
 		}
 		return n, &os.PathError{Op: "write", Path: "|1", Err: os.ErrClosed}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"syscall"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
@@ -165,7 +164,7 @@ func (ch *child) connectIn(from io.Reader) error {
 	ch.streams = append(ch.streams, &stream{in: true, run: func() error {
 		defer i.end()
 		_, err := io.Copy(i, from)
-		if errors.Is(err, syscall.EPIPE) {
+		if i.unread() {
 			// A child need not read all of its input.
 			err = nil
 		}

@@ -184,7 +184,6 @@ var foreignCalls = map[string]map[frame]string{
 	"process/child.go":     {own: "stop"},
 	"process/cmd.go":       {own: "Start wait"},
 	"process/pipe.go":      {ours: "closedError"},
-	"process/stream.go":    {own: "connectIn"},
 
 	"socket/conn.go":          {own: "File", ours: "wait"},
 	"socket/dial.go":          {own: "DialContext dial dialPacket"},
@@ -244,7 +243,7 @@ var foreignCalls = map[string]map[frame]string{
 	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
 	"nats/handle.go":                 {own: "mustBeOutside", ours: "handleOne"},
 	"nats/deadletter.go":             {guarded: "says asPanic", ours: "returned bury"},
-	"nats/worker.go":                 {own: "ask", guarded: "delay", ours: "gone fetch"},
+	"nats/worker.go":                 {guarded: "delay", ours: "fetch"},
 	"nats/embed/embed.go":            {guarded: "log", ours: "start"},
 	"nats/embed/store_unix.go":       {ours: "lock"},
 	"nats/internal/report/report.go": {guarded: "Log"},
