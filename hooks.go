@@ -62,6 +62,7 @@ func taskOf(ctx context.Context) (kernel.TaskName, bool) {
 func (l *loopDoor) Driver() driver.Driver { return l.driver }
 func (l *loopDoor) Inside() bool          { return (*Loop)(l).inside() }
 func (l *loopDoor) Now() int64            { return l.now }
+func (l *loopDoor) Refuses() bool         { return l.inbox.Refuses() }
 func (l *loopDoor) AddWakers(n int)       { (*Loop)(l).addWaker(n) }
 func (l *loopDoor) GoFunc(fn func())      { goFunc(fn) }
 func (l *loopDoor) AddConns(n int) int    { return l.conns.Add(n) }

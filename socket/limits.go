@@ -287,6 +287,9 @@ func (a *addresses) leave(l *Limits, peer netip.Addr) {
 	defer a.mu.Unlock()
 	key := addressOf(peer)
 	v := a.of[key]
+	if v == nil {
+		return // the program's RemoteAddr has changed
+	}
 	if v.open--; v.open == 0 && l.RatePerAddr <= 0 {
 		delete(a.of, key)
 	}

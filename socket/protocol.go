@@ -270,7 +270,13 @@ func (p *Protocol) Attach(ctx context.Context, c net.Conn) (*Transport, error) {
 	if err != nil {
 		return nil, kernel.Wrap(fmt.Sprintf("socket.Protocol.Attach of %v", peer), err)
 	}
-	d := p.dispatcherFor(ctx, loop, high, low)
+	var d *dispatcher
+	defer func() {
+		if d == nil { // the scope has ended, and rondo.Go has panicked
+			s.Close(loop)
+		}
+	}()
+	d = p.dispatcherFor(ctx, loop, high, low)
 	t := d.add(s, tcpPeer(peer))
 	if p.Limits.Idle > 0 {
 		d.guard(t, &Limits{Idle: p.Limits.Idle})
@@ -294,12 +300,6 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 	b := newDispatcher(p, &p.counts, loop, ctx, high, low)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if shared {
-		if p.dispatchers == nil {
-			p.dispatchers = make(map[context.Context]*dispatcher)
-		}
-		p.dispatchers[ctx] = b
-	}
 	task := rondo.Go(ctx, func(own context.Context) error {
 		if shared {
 			defer func() {
@@ -313,6 +313,12 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 		b.start()
 		return b.wait(own)
 	})
+	if shared { // not before Go, which panics if the scope has ended
+		if p.dispatchers == nil {
+			p.dispatchers = make(map[context.Context]*dispatcher)
+		}
+		p.dispatchers[ctx] = b
+	}
 	task.SetName("protocol")
 	b.ctx = loop.SetServing(task)
 	return b

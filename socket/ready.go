@@ -53,8 +53,9 @@ func ready(ctx context.Context, call string, which driver.Events, sys uintptr) e
 // must not wait. One descriptor may have any number of watches, within the limit
 // of WaitRead.
 //
-// The watch ends when stop is called or ctx's scope ends. Any goroutine may
-// call stop, also more than once. fd must stay open until then.
+// The watch ends when stop is called or ctx's scope ends. With a ctx of context.WithoutCancel fn is
+// called until the loop ends, and stop must be called. Any goroutine may call stop, also more than
+// once. fd must stay open until then.
 //
 // WatchRead never suspends. It panics if ctx belongs to no loop, if fn is nil,
 // or if the descriptor cannot be watched.

@@ -23,6 +23,7 @@ type served struct {
 	service *service
 	task    *rondo.Task // of the handler
 	place   int32       // in service.conns
+	addr    netip.Addr  // that refuse has counted, with a limit per address
 	looks   bool        // a look at the peer is due
 }
 
@@ -31,6 +32,9 @@ type served struct {
 //
 //go:noinline
 func (e *served) handshake() (err error) {
+	if connBelow(e.Conn) == nil {
+		e.task.SetName(taskName(e.Conn))
+	}
 	c, ok := e.Conn.(*tls.Conn)
 	if !ok {
 		return nil
@@ -61,7 +65,10 @@ func taskName(c net.Conn) string {
 		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 		return string(a.AppendTo(append(b[:0], "conn "...)))
 	}
-	return "conn " + c.RemoteAddr().String()
+	if a := c.RemoteAddr(); a != nil {
+		return "conn " + a.String()
+	}
+	return "conn"
 }
 
 // leave is called when the handler has ended with err, or nil. It ends the tasks that the
@@ -102,7 +109,7 @@ func (e *served) finish() {
 	defer e.remove() // also after a Goexit of OnError
 	if e.server.loop.Recovers() {
 		if p := recover(); p != nil {
-			e.leave(panicError(taskName(e.Conn), p))
+			e.leave(panicError(e.task.Name(), p))
 			return
 		}
 	}
@@ -112,6 +119,7 @@ func (e *served) finish() {
 // closeConn closes c, which a task has served whose own scope may have been left: then the
 // last record of TLS is sent behind a Shield, unless g, the scope of the Server, has ended.
 func (s *Server) closeConn(c net.Conn, g *rondo.Scope) {
+	defer contain(s.loop, "Close of a connection", nil)
 	// An error of Close says only that the handler has closed it already or
 	// that the peer is gone. Neither helps anyone.
 	if _, plain := c.(*Conn); plain || g.Err() != nil || s.loop.Task().Check() == nil {
@@ -123,7 +131,11 @@ func (s *Server) closeConn(c net.Conn, g *rondo.Scope) {
 
 // remove closes e, and takes it off the books.
 func (e *served) remove() {
+	defer e.uncount() // also after a Goexit of Close
 	e.server.closeConn(e.Conn, e.service.scope)
+}
+
+func (e *served) uncount() {
 	v := e.service
 	last := len(v.conns) - 1
 	v.conns[e.place] = v.conns[last]

@@ -312,6 +312,9 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		return
 	}
 	e := &served{Conn: c, server: s, service: v, place: int32(len(v.conns))}
+	if s.Limits.perAddr() {
+		e.addr = tcpPeer(c.RemoteAddr()).Addr()
+	}
 	v.conns = append(v.conns, e)
 	s.counts.Open.Add(1)
 	// The frame of this function is on the stack of each waiting connection, so
@@ -333,7 +336,9 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 		return true
 	})
 	s.loop.SetServing(t)
-	t.SetName(taskName(c))
+	if connBelow(c) != nil { // or else RemoteAddr is the program's, and may wait: handshake calls it
+		t.SetName(taskName(c))
+	}
 	s.loop.SetEntry(t, v.entry)
 }
 
@@ -392,7 +397,11 @@ func (s *Server) unguard(e any, c net.Conn) {
 	s.guards[e].end()
 	delete(s.guards, e)
 	if l := &s.Limits; l.perAddr() {
-		s.home().visits.leave(l, tcpPeer(c.RemoteAddr()).Addr())
+		addr := tcpPeer(c.RemoteAddr()).Addr()
+		if h, ok := e.(*served); ok {
+			addr = h.addr
+		}
+		s.home().visits.leave(l, addr)
 	}
 }
 

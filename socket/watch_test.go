@@ -5,6 +5,7 @@ package socket_test
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"testing"
 
@@ -166,5 +167,22 @@ func TestC228WaitTwice(t *testing.T) {
 			t.Errorf("WaitRead returned %v", err)
 		}
 		return errors.Join(syscall.Close(r), syscall.Close(w))
+	})
+}
+
+// TestWatchWithoutCancel: a watch whose ctx is never cancelled does not keep the loop from its end.
+func TestWatchWithoutCancel(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		if _, err := w.WriteString("x"); err != nil { // which nobody reads
+			return err
+		}
+		n := 0
+		stop := socket.WatchRead(context.WithoutCancel(ctx), r.Fd(), func() { n++ })
+		t.Cleanup(func() { stop(); r.Close(); w.Close() })
+		return until(ctx, func() bool { return n > 2 })
 	})
 }

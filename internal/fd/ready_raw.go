@@ -121,7 +121,7 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 }
 
 func (w *watch) Ready(ev driver.Events) {
-	if ev != driver.Urgent && !w.due {
+	if ev != driver.Urgent && !w.due && !w.loop.Refuses() {
 		w.due = true
 		// The loop is running: this is its own goroutine.
 		_ = w.loop.Post(w.call)

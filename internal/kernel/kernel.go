@@ -39,6 +39,9 @@ type Loop interface {
 	// for several tasks may run in any order, and each after what was posted before it.
 	PostFor(id uint64, fn func()) error
 
+	// Refuses reports whether the loop ends, and all its tasks have ended. Any goroutine.
+	Refuses() bool
+
 	// AddWakers notes that n things more than before may wake the loop from outside,
 	// so that it is idle and not in deadlock while nothing can run. Only on the
 	// loop.
