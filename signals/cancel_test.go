@@ -119,7 +119,7 @@ func TestC198CancelledAlready(t *testing.T) {
 // TestSecondSignal: after the first signal the second ends the process, while
 // the clean-up of the first is still under way.
 func TestSecondSignal(t *testing.T) {
-	for name, want := range map[string]string{"two stages": "cleaning up\n", "Runner": "cleaning up\n", "after the body": "done\n", "after Runner": "done\n"} {
+	for name, want := range map[string]string{"two stages": "cleaning up\n", "Runner": "cleaning up\n", "after the body": "done\n", "after Runner": "done\n", "after Notify": "done\n"} {
 		if by, said := ends(t, name); by != syscall.SIGTERM || said != want {
 			t.Errorf("%s: ended by %v, and said %q", name, by, said)
 		}

@@ -134,6 +134,23 @@ func afterRunner() error {
 	select {}
 }
 
+// afterNotify is a child that gets the signal when the loop of a Notify has ended whose ctx is
+// never cancelled.
+func afterNotify() error {
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		signals.Notify(context.WithoutCancel(ctx), syscall.SIGTERM)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	os.Stdout.WriteString("done\n")
+	if err := raise(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {}
+}
+
 // hangs is a child with a task that holds the loop, so that the first signal
 // does nothing and the second must.
 func hangs() error {

@@ -43,7 +43,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 		panic("rondo: signals.Notify without a signal: name the signals to catch")
 	}
 	check("Notify", sigs)
-	n := &notifier{ctx: ctx, loop: loop}
+	n := &notifier{ctx: ctx, loop: loop, ends: ctx.Done() != nil}
 	if host := driver.HostOf(loop.Driver()); host != nil {
 		loop.AddWakers(1)
 		n.stop = host.Notify(func(s os.Signal) {
@@ -64,6 +64,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 type notifier struct {
 	ctx     context.Context
 	loop    kernel.Loop
+	ends    bool       // ctx can be cancelled
 	trap    *trap.Trap // nil in a simulation
 	stop    func()     // of a simulated host; nil elsewhere
 	unbind  func() bool
@@ -79,7 +80,8 @@ type arrived struct {
 	copies []*trap.Delivery
 }
 
-// take brings a signal to the loop. If that has ended, so has the scope.
+// take brings a signal to the loop. If that has ended, so has the scope, and the trap is about to
+// be released. With context.WithoutCancel only this call releases it.
 func (n *notifier) take(d *trap.Delivery) bool {
 	err := n.loop.Post(func() {
 		if n.over {
@@ -95,10 +97,11 @@ func (n *notifier) take(d *trap.Delivery) bool {
 		n.pending = append(n.pending, arrived{d.Sig, []*trap.Delivery{d}})
 		n.list.Wake()
 	})
-	if err != nil {
+	if err != nil && n.ends {
 		d.Use()
+		return true
 	}
-	return true
+	return err == nil
 }
 
 func (n *notifier) all(yield func(os.Signal) bool) {

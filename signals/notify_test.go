@@ -364,6 +364,7 @@ var children = map[string]func() error{
 	"both at once":   twoStages(true),
 	"Runner":         runnerStages,
 	"after Runner":   afterRunner,
+	"after Notify":   afterNotify,
 	"hangs":          hangs,
 	"after the body": afterBody,
 }
