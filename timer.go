@@ -66,8 +66,11 @@ func (l *Loop) helpersPost() bool {
 
 // charge reads the clock after a step, and charges the task whose step it was.
 func (l *Loop) charge() int64 {
-	if t := l.ran; t != nil && t.worker != nil {
-		return l.pace.Charge(l.steps, l.driver.Now(), &t.worker.cost, t.id)
+	if t := l.ran; t != nil {
+		if t.worker != nil {
+			return l.pace.Charge(l.steps, l.driver.Now(), &t.worker.cost, t.id)
+		}
+		return l.pace.Charge(l.steps, l.driver.Now(), nil, t.id)
 	}
 	return l.pace.Charge(l.steps, l.driver.Now(), nil, 0)
 }

@@ -84,11 +84,7 @@ func writeLongSteps(l *Loop, b *strings.Builder) {
 		} else {
 			b.WriteString("; ")
 		}
-		who := "a callback, or one of several tasks"
-		if s.Task != 0 {
-			who = labelIn(l, s.Task)
-		}
-		fmt.Fprintf(b, "%s by %s, %s ago", short(s.Took), who, short(s.Ago))
+		fmt.Fprintf(b, "%s by %s, %s ago", short(s.Took), by(l, s), short(s.Ago))
 	}
 	if n := len(l.LongSteps); n > 0 {
 		b.WriteByte('\n')

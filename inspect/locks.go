@@ -81,11 +81,14 @@ const (
 // giveBack are the words for what one task gets when another gives it back.
 var giveBack = []string{"lock", "rlock", "semaphore", "put", "room"}
 
+// shorter is the cure of long steps.
+const shorter = "call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then"
+
 // Warnings returns what looks wrong in the loop: tasks that have waited for a lock, for
 // permits or for room in a queue as long as the limit or longer, locks that nobody holds,
 // tasks that run again and again without waiting, which only a snapshot with stacks shows,
-// and tasks that had long steps in the last 10 s. A limit of 0 leaves the first kind out. What
-// holds the loop just now, and cycles, are in Held and Cycles.
+// and long steps in the last 10 s, also of tasks that have ended. A limit of 0 leaves the first
+// kind out. What holds the loop just now, and cycles, are in Held and Cycles.
 func (l *Loop) Warnings(limit time.Duration) []Warning {
 	var out []Warning
 	counts := make(map[string]int)
@@ -110,8 +113,17 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 			add(WarnSelf, t, "has run %.0f times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop", n)
 		}
 		if n, most := l.longSteps(t); n > 0 {
-			add(WarnSteps, t, "has had %s of up to %s in the last %s, and %d of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then",
-				count(n, "step"), short(most), short(lately), t.SlowSteps)
+			add(WarnSteps, t, "has had %s of up to %s in the last %s, and %d of a millisecond or more since it was started: %s",
+				count(n, "step"), short(most), short(lately), t.SlowSteps, shorter)
+		}
+	}
+	for _, s := range l.LongSteps {
+		alive := slices.ContainsFunc(l.Tasks, func(t *Task) bool { return t.ID == s.Task })
+		if s.Took < longStep || s.Ago > lately || alive {
+			continue
+		}
+		if counts[WarnSteps]++; counts[WarnSteps] <= mostWarns {
+			out = append(out, Warning{WarnSteps, s.Task, by(l, s) + fmt.Sprintf(" had a step of %s, %s ago: %s", short(s.Took), short(s.Ago), shorter)})
 		}
 	}
 	for _, kind := range []string{WarnWait, WarnNobody, WarnSelf, WarnSteps} {
@@ -120,6 +132,14 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 		}
 	}
 	return out
+}
+
+// by names whose step it was.
+func by(l *Loop, s Step) string {
+	if s.Task == 0 {
+		return "a callback, or one of several tasks"
+	}
+	return labelIn(l, s.Task)
 }
 
 // longSteps returns how many steps of a task have held the loop lately, and the longest. One that

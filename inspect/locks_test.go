@@ -25,15 +25,19 @@ func TestWarnings(t *testing.T) {
 		{Task: 7, Took: 110 * time.Millisecond, Ago: 9 * time.Second},
 		{Task: 7, Took: 150 * time.Millisecond, Ago: 10 * time.Second},
 		{Task: 7, Took: time.Second, Ago: 11 * time.Second}, {Task: 2, Took: time.Second, Ago: time.Minute}, // over for long
+		{Task: 99, Took: 120 * time.Millisecond, Ago: time.Second}, {Took: 130 * time.Millisecond, Ago: time.Second},
+		{Task: 98, Took: 99 * time.Millisecond, Ago: time.Second},
 	}}
 	want := `[{long wait 1 #1 a has waited 2s for lock held by #2 b}` +
 		` {nobody holds 3 #3 c waits for lock, which no living task is known to hold: the one that took it has ended without Unlock}` +
 		` {wakes itself 5 #5 e has run 5000 times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop}` +
-		` {long steps 7 #7 g has had 2 steps of up to 150ms in the last 10s, and 3 of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}]`
+		` {long steps 7 #7 g has had 2 steps of up to 150ms in the last 10s, and 3 of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}` +
+		` {long steps 99 #99 had a step of 120ms, 1s ago: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}` +
+		` {long steps 0 a callback, or one of several tasks had a step of 130ms, 1s ago: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}]`
 	if got := fmt.Sprint(l.Warnings(time.Second)); got != want {
 		t.Errorf("the warnings are\n%s\nwant\n%s", got, want)
 	}
-	if got := l.Warnings(0); len(got) != 3 {
+	if got := l.Warnings(0); len(got) != 5 {
 		t.Errorf("without a limit: %v", got)
 	}
 	var many inspect.Loop

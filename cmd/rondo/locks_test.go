@@ -13,7 +13,7 @@ import (
 
 // starved counts the warnings of long steps: of a program that makes none, it says that the machine
 // has given it no processor for a while.
-func starved(out string) int { return strings.Count(out, " of up to ") }
+func starved(out string) int { return strings.Count(out, "had no processor then") }
 
 // TestLocks: who holds what, who waits for it, and what is wrong with that.
 func TestLocks(t *testing.T) {
