@@ -42,7 +42,7 @@
 //
 // A call with a ctx that belongs to no loop returns [ErrNoLoop], or panics if it returns no
 // error. A nil function panics, and so does a zero value of a type that needs a constructor,
-// such as NewQueue.
+// such as [NewBarrier].
 //
 // A [Scope] is a [context.Context] that owns tasks. Group opens one and returns
 // when its body and all tasks in it have ended, so no task outlives the call that

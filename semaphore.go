@@ -10,7 +10,8 @@ import (
 
 // A Semaphore has a number of permits, and so limits how many tasks do something at once. It is
 // fair: tasks get permits in the order in which they asked. It does not matter which task
-// releases one. Make one with NewSemaphore; it is for the tasks of one loop.
+// releases one. Make one with NewSemaphore; the zero value has no permits until Resize. It is for
+// the tasks of one loop.
 type Semaphore struct {
 	_ nocopy.Field
 

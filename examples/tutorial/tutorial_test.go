@@ -127,7 +127,7 @@ func testRoom(t *testing.T, step int, run string) (string, error) {
 			t.Fatal(err)
 		}
 	}
-	c := exec.CommandContext(t.Context(), "go", "test", "-overlay", name, "-run", run, "-count=1", ".")
+	c := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-w", "-overlay", name, "-run", run, "-count=1", ".")
 	c.Dir = "step6"
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RONDO_") })
 	c.Env = append(c.Env, "RONDO_SIM_STORE=off") // some fail on purpose
