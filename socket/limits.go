@@ -32,7 +32,9 @@ type Limits struct {
 	// ConnsPerAddr is how many connections one address may have open at once, and RatePerAddr how
 	// many it may open in a second, on average and at once. Those beyond that are closed when
 	// they are accepted. 0 means no limit. IPv6 addresses count by their first 64 bits, which is
-	// what one customer gets. Unix sockets have no addresses and no such limits.
+	// what one customer gets. Unix sockets have no addresses and no such limits. The RemoteAddr of
+	// a connection of the program's own is called when it is accepted: if that waits, as for a
+	// header of the PROXY protocol, other clients wait too. It must return the same until the end.
 	ConnsPerAddr, RatePerAddr int
 }
 

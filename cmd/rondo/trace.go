@@ -115,8 +115,8 @@ func reason(err error) error {
 	return err
 }
 
-// tryToWrite empties the file, or fails as the program would. What is no file may hold up whom
-// opens it, or be read without an end.
+// tryToWrite empties the file, or fails as the program would. It refuses a device or a pipe: to
+// open one may wait for ever, and to read one may have no end.
 func tryToWrite(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return errors.New("it is a device or a pipe")
