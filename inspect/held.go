@@ -186,7 +186,7 @@ func doing(s goinspect.Stack) (how, advice string) {
 	switch s.State {
 	case goinspect.Running, goinspect.Runnable:
 		switch {
-		case s.How == "in a system call":
+		case s.How == "in a system call", atCall(s.Frames):
 			return "in a system call", "it is in a blocking call; use Offload"
 		case inCollector(s.Frames):
 			return collecting, adviceGC
@@ -213,6 +213,13 @@ func doing(s goinspect.Stack) (how, advice string) {
 		return blocked(s.Frames)
 	}
 	return "not known", "its goroutine could not be read; try again"
+}
+
+// atCall reports whether a goroutine that runs stands at the instruction of a system call. Its
+// thread is not in the call while it handles a signal: the runtime sends one every few
+// milliseconds to a goroutine that keeps its processor, and the kernel begins the call again.
+func atCall(frames []goinspect.Frame) bool {
+	return len(frames) > 0 && strings.HasPrefix(frames[0].Func, "internal/runtime/syscall")
 }
 
 // inCollector reports whether a goroutine works or waits for the garbage

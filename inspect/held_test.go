@@ -32,6 +32,8 @@ func TestDoing(t *testing.T) {
 		{waiting, "main.f", "GC assist wait", "waiting for the garbage collector", "allocate less"},
 		{waiting, "main.f", "wait for GC cycle", "waiting for the garbage collector", "allocate less"},
 		{running, "syscall.RawSyscall main.f", "in a system call", "in a system call", "Offload"},
+		{running, "internal/runtime/syscall/linux.Syscall6 syscall.RawSyscall6 main.f", "sampled by the kernel's profiler", "in a system call", "Offload"},
+		{running, "syscall.Getpagesize main.f", "sampled by the kernel's profiler", "computing", "rondo.Yield"},
 		{running, "main.f", "stopped by the kernel", "computing", "rondo.Yield"},
 		{syscall, "runtime.cgocall main._Cfunc_f main.f", "", "in a call of C", "Offload"},
 		{syscall, "syscall.Syscall main.f", "", "in a system call", "Offload"},
