@@ -110,7 +110,7 @@ func (t *tree) own(l *Loop) (roots []*Task) {
 }
 
 // tasks writes tasks of one scope; last says that nothing follows them. Those that
-// look alike and own nothing are counted.
+// look alike and own no tasks are counted.
 func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 	type line struct {
 		task  *Task
@@ -162,20 +162,40 @@ func (t *tree) tasks(tasks []*Task, indent string, last bool) {
 // A kind is equal for tasks that look alike; it is zero for one that looks like no
 // other.
 type kind struct {
-	fn, state, what, stack, offload string
-	on                              uint64
-	moved, partial                  bool
+	fn, state, what, stack, offload, scopes string
+	on                                      uint64
+	moved, partial, cancelled               bool
 }
 
 func (t *tree) kind(task *Task) kind {
-	if t.options.All || len(task.Scopes) > 0 || task.State == "running" || t.owned[ScopeID{task.ID, unseen}] != nil {
+	scopes, empty := t.emptyScopes(task)
+	if t.options.All || !empty || task.State == "running" {
 		return kind{}
 	}
 	does := ""
 	if g := task.Offload; g != nil {
 		does = g.doing() + t.shape(g.Stack)
 	}
-	return kind{task.Func, task.State, task.What, t.shape(task.Stack), does, task.On, task.Moved, task.Partial}
+	return kind{
+		fn: task.Func, state: task.State, what: task.What, stack: t.shape(task.Stack), offload: does, scopes: scopes,
+		on: task.On, moved: task.Moved, partial: task.Partial, cancelled: task.Cancelled,
+	}
+}
+
+// emptyScopes returns a text that is equal for tasks whose scopes look alike but for the time that
+// is left; ok is false if a scope of the task owns tasks, be they in the snapshot or not.
+func (t *tree) emptyScopes(task *Task) (alike string, ok bool) {
+	if t.owned[ScopeID{task.ID, unseen}] != nil {
+		return "", false
+	}
+	var b strings.Builder
+	for i, s := range task.Scopes {
+		if s.Tasks != 0 || t.owned[ScopeID{task.ID, i + 1}] != nil {
+			return "", false
+		}
+		fmt.Fprintln(&b, s.Kind, s.Left != 0, s.Cancelled)
+	}
+	return b.String(), true
 }
 
 // shape returns a text that is equal for stacks whose shown calls are equal: the

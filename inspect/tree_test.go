@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,6 +55,7 @@ func TestTreeOfAlike(t *testing.T) {
 		"stacks of what they have offloaded": {func(i int) inspect.Task {
 			return inspect.Task{Offload: &inspect.Goroutine{Stack: calls(fmt.Sprint("main.f", i%2), 1)}}
 		}, 10, 2, 2},
+		"of which some are cancelled": {func(i int) inspect.Task { return inspect.Task{Cancelled: i%2 == 0} }, 10, 2, 2},
 	} {
 		l := &inspect.Loop{Name: "l", Exact: true}
 		for i := range c.n {
@@ -70,6 +72,68 @@ func TestTreeOfAlike(t *testing.T) {
 				t.Errorf("%s, full %v: %d tasks are written, want %d:\n%s", name, full, got, want, b.String())
 			}
 		}
+	}
+}
+
+// TestTreeOfEmptyScopes: tasks are counted with the scopes that they are in, if these look alike
+// and own nothing.
+func TestTreeOfEmptyScopes(t *testing.T) {
+	idle := []inspect.Scope{{Kind: "group"}, {Kind: "timeout", Left: time.Minute}}
+	l := &inspect.Loop{Name: "l", Exact: true}
+	add := func(n int, scopes func(i int) []inspect.Scope) {
+		for i := range n {
+			l.Tasks = append(l.Tasks, &inspect.Task{ID: uint64(1 + len(l.Tasks)), Name: "t", State: "ready", Scopes: scopes(i)})
+		}
+	}
+	add(60, func(i int) []inspect.Scope {
+		return []inspect.Scope{idle[0], {Kind: "timeout", Left: time.Minute + time.Duration(i)*time.Second}}
+	})
+	// None of these looks like them.
+	for _, other := range [][]inspect.Scope{
+		nil, idle[:1], {idle[1], idle[0]}, {idle[0], {Kind: "timeout"}}, {idle[0], {Kind: "timeout", Left: time.Minute, Cancelled: true}},
+		{idle[0], {Kind: "shield", Left: time.Minute}}, {idle[0], {Kind: "timeout", Left: time.Minute, Tasks: 1}},
+	} {
+		add(1, func(int) []inspect.Scope { return other })
+	}
+	add(1, func(int) []inspect.Scope { return idle })
+	l.Tasks = append(l.Tasks, &inspect.Task{ID: 69, Name: "owned", State: "ready", Owner: &inspect.ScopeID{Host: 68, Depth: 2}})
+	const want = `
+├─ 60 × like #1 t  ready
+│  └─ group, 0 tasks
+│     └─ timeout, 0 tasks, 1m0s left
+├─ #61 t  ready
+├─ #62 t  ready
+│  └─ group, 0 tasks
+├─ #63 t  ready
+│  └─ timeout, 0 tasks, 1m0s left
+│     └─ group, 0 tasks
+├─ #64 t  ready
+│  └─ group, 0 tasks
+│     └─ timeout, 0 tasks
+├─ #65 t  ready
+│  └─ group, 0 tasks
+│     └─ timeout, 0 tasks, 1m0s left, cancelled
+├─ #66 t  ready
+│  └─ group, 0 tasks
+│     └─ shield, 0 tasks, 1m0s left
+├─ #67 t  ready
+│  └─ group, 0 tasks
+│     └─ timeout, 1 task, 1m0s left
+└─ #68 t  ready
+   └─ group, 0 tasks
+      └─ timeout, 0 tasks, 1m0s left
+         └─ #69 owned  ready
+`
+	p := &inspect.Program{Loops: []*inspect.Loop{l}}
+	var b, all strings.Builder
+	if err := errors.Join(p.WriteTree(&b, inspect.TreeOptions{}), p.WriteTree(&all, inspect.TreeOptions{All: true})); err != nil {
+		t.Fatal(err)
+	}
+	if _, tree, _ := strings.Cut(b.String(), "busy 0 %"); tree != want {
+		t.Errorf("got\n%s\nwant\n%s", tree, want)
+	}
+	if got := strings.Count(all.String(), " t  ready\n"); got != 68 {
+		t.Errorf("of 68 tasks All writes %d", got)
 	}
 }
 
