@@ -71,10 +71,19 @@ func (l *look) parse(args []string) error {
 		}
 	}
 	if err != nil || pid < 1 {
-		return usagef("a process is given by its number, such as %d, not %q", os.Getppid(), rest[0])
+		return l.unknown(rest[0])
 	}
 	l.pid = pid
 	return nil
+}
+
+// unknown is the error for an argument that names no program.
+func (l *look) unknown(text string) error {
+	file := ""
+	if l.files {
+		file = ", and there is no such file"
+	}
+	return usagef("a process is given by its number, such as %d, or by its URL, such as %s, not %q%s", os.Getppid(), likelyURL(text), text, file)
 }
 
 // cores adds the flags for core files.

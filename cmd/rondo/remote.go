@@ -65,6 +65,18 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// likelyURL returns the URL that is meant by a host and a port, or any URL if a text is none of
+// these.
+func likelyURL(text string) string {
+	if strings.HasPrefix(text, ":") {
+		text = "localhost" + text
+	}
+	if u, err := url.Parse("http://" + text); err == nil && u.Hostname() != "" && u.Port() != "" {
+		return "http://" + text
+	}
+	return "http://localhost:8080"
+}
+
 // openURL opens the program whose handler is at a URL.
 func openURL(u *url.URL, token string) (*remote, error) {
 	if (token != "" || u.User != nil) && u.Scheme != "https" && !isLocal(u.Hostname()) {

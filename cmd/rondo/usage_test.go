@@ -82,16 +82,26 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// A process is its number.
+// TestUsageOfProcess: a process is its number or its URL. What lacks only the beginning of a URL is
+// said with it.
 func TestUsageOfProcess(t *testing.T) {
-	for _, verb := range []string{"ps", "tree", "top"} {
-		for _, text := range []string{"0", "-5", "12x", "1.5", "99999999999999999999"} {
+	const other = "http://localhost:8080"
+	for _, verb := range []string{"ps", "tree", "top", "locks", "check", "record", "flame"} {
+		for text, like := range map[string]string{
+			"0": other, "-5": other, "12x": other, "1.5": other, "99999999999999999999": other, "localhost": other, "localhost:": other, "::1:80": other,
+			"localhost:7413": "http://localhost:7413", ":7413": "http://localhost:7413", "[::1]:80": "http://[::1]:80",
+			"pod.example:80/debug/x": "http://pod.example:80/debug/x",
+		} {
 			args := []string{verb, text}
 			if text == "-5" {
 				args = []string{verb, "--", text}
 			}
+			want := `, or by its URL, such as ` + like + `, not "` + text + `"`
+			if verb == "flame" {
+				want += ", and there is no such file"
+			}
 			status, out, err := invoke(args...)
-			if !regexp.MustCompile(`^rondo `+verb+`: a process is given by its number, such as \d+, not "`+regexp.QuoteMeta(text)+`"\n$`).MatchString(err) || status != exitUsage || out != "" {
+			if !regexp.MustCompile(`^rondo `+verb+`: a process is given by its number, such as \d+`+regexp.QuoteMeta(want)+`\n$`).MatchString(err) || status != exitUsage || out != "" {
 				t.Errorf("rondo %s: status %d, output %q, error %q", args, status, out, err)
 			}
 		}
