@@ -82,7 +82,10 @@ func (c *console) overview() error {
 	for _, v := range verbs() {
 		fmt.Fprintf(&b, "  %-10s %s\n", v.name, v.summary)
 	}
-	b.WriteString("\nExit status: 0 done, 1 failed, 2 not understood; tree: 3 a cycle, 4 a loop\nis held; check: 5 something looks wrong.\n")
+	b.WriteString("\nExit status, but for trace, which has that of its program:\n\n")
+	for _, s := range statuses {
+		fmt.Fprintf(&b, "  %d  %s\n", s.status, s.means)
+	}
 	return c.print(b.String())
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,6 +31,41 @@ func TestHelp(t *testing.T) {
 		}
 		if got, want := help(v.name), "rondo "+v.name+": "+v.summary+"\n\n"+v.usage; got != want {
 			t.Errorf("rondo help %s: got\n%swant\n%s", v.name, got, want)
+		}
+	}
+}
+
+// TestStatuses: the help, the manual and INSPECTING list each exit status that there is, and no
+// other, in order.
+func TestStatuses(t *testing.T) {
+	matches := func(pattern, text string) (found []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+		return found
+	}
+	read := func(file string) string {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	want := matches(`(?m)^\texit\w+ += (\d+)`, read("main.go"))
+	if len(want) < 7 {
+		t.Errorf("the code has only the statuses %v", want)
+	}
+	_, help, _ := invoke("help")
+	_, help, _ = strings.Cut(help, "Exit status")
+	_, manual, _ := invoke("man")
+	_, manual, _ = strings.Cut(manual, ".SH EXIT STATUS")
+	_, document, _ := strings.Cut(read("../../docs/INSPECTING.md"), "## Exit statuses\n")
+	document, _, _ = strings.Cut(document, "\n## ")
+	for where, got := range map[string][]string{
+		"the help": matches(`(?m)^ +(\d) `, help), "the manual": matches(`\.B (\d)\n`, manual), "INSPECTING": matches(`(?m)^\| (\d) \|`, document),
+	} {
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the statuses %v, and the code %v", where, got, want)
 		}
 	}
 }

@@ -45,10 +45,10 @@ var statuses = []struct {
 	{exitDone, "It is done; of check: nothing looks wrong."},
 	{exitFailed, "It has failed."},
 	{exitUsage, "The command line was not understood."},
-	{exitCycle, "Of tree and check: tasks wait for each other in a cycle, or a loop is in deadlock."},
-	{exitHeld, "Of tree and check: a loop does not turn."},
-	{exitWarned, "Of check: it has found something else."},
-	{exitUnread, "Of check: it has found nothing, but not all could be read."},
+	{exitCycle, "Of tree: tasks wait for each other in a cycle, or a loop is in deadlock."},
+	{exitHeld, "Of tree: something holds a loop, and there is no cycle."},
+	{exitWarned, "Of check: something looks wrong."},
+	{exitUnread, "Of check: nothing looks wrong, but not all could be read."},
 }
 
 // roff writes a text so that roff(7) shows it as it is.

@@ -28,8 +28,9 @@ else.
                 what the snapshot may take (default 1m, 2000 MB); tasks that it
                 then lacks are counted
 
-If tasks wait for each other in a cycle, it names them and exits with status 3;
-if something holds a loop, with status 4. Status 1 means that it failed.
+If tasks wait for each other in a cycle, it names them and exits with status 3,
+as it does if a loop is in deadlock; if something holds a loop, with status 4.
+Status 1 means that it failed.
 `
 
 func runTree(c *console, args []string) error {
