@@ -89,9 +89,9 @@ type Config struct {
 	// their String method.
 	Payload func(data []byte) string
 
-	// Network, Faults and Limit are for Cluster alone. Limit is how much virtual time a
-	// run may take; 0 means any, but a body that waits for an hour with no timer of its
-	// own has failed.
+	// Network, Faults and Limit are for Cluster alone: with one of them Test and Explore panic.
+	// Limit is how much virtual time a run may take; 0 means any, but a body that waits for an
+	// hour with no timer of its own has failed.
 	Network Network
 	Faults  Faults
 	Limit   time.Duration
@@ -290,6 +290,18 @@ func (f *Faults) settings() fault.Settings {
 		s.Rates[i], s.Longest[i] = k.rate, k.longest
 	}
 	return s
+}
+
+// checkAlone panics if a field is set that a call without a cluster cannot obey.
+func (c *Config) checkAlone(call string) {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"Network", c.Network != Network{}}, {"Faults", c.Faults != Faults{}}, {"Limit", c.Limit != 0}} {
+		if f.set {
+			panic(fmt.Sprintf("sim: %s with Config.%s: that is for Cluster alone; call Cluster, or use a Config without it", call, f.name))
+		}
+	}
 }
 
 // checkRates panics if a rate makes no sense.

@@ -94,7 +94,8 @@ func TestConfigSteps(t *testing.T) {
 	contains(t, runVictim(t, "orders", ""), "order 1: livelock: no end after 1000 steps", "RONDO_SEED=x:0 ")
 }
 
-func TestConfigNegative(t *testing.T) {
+// TestConfigRefused: fields that are negative, and those of a cluster where there is none.
+func TestConfigRefused(t *testing.T) {
 	body := func(context.Context) { t.Error("it ran") }
 	for _, c := range []struct {
 		want   string
@@ -105,6 +106,9 @@ func TestConfigNegative(t *testing.T) {
 		{"Config.MaxOrders = -3", sim.Config{MaxOrders: -3}},
 		{"Config.MaxSteps = -4", sim.Config{MaxSteps: -4}},
 		{"Config.Late = -1ns", sim.Config{Late: -1}},
+		{"Config.Network: that is for Cluster alone", sim.Config{Network: sim.Network{PacketLoss: 0.1}}},
+		{"Config.Faults: that is for Cluster alone", sim.Config{Faults: sim.Faults{Longest: sim.Longest{Pause: 1}}}},
+		{"Config.Limit: that is for Cluster alone", sim.Config{Limit: time.Minute}},
 	} {
 		for call, run := range map[string]func(){
 			"sim: Test with ":    func() { c.config.Test(t, body) },
@@ -112,7 +116,7 @@ func TestConfigNegative(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if s := fmt.Sprint(recover()); !strings.HasPrefix(s, call+c.want+": ") {
+					if s := fmt.Sprint(recover()); !strings.HasPrefix(s, call+c.want) || !strings.Contains(s, "use a ") {
 						t.Error(s)
 					}
 				}()

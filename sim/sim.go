@@ -71,6 +71,7 @@ func (c Config) Test(t testing.TB, body func(ctx context.Context)) {
 	if body == nil {
 		panic("sim: Test with a nil function: it needs the body of the test")
 	}
+	c.checkAlone("Test")
 	c.series(t, "Test", func(a *attempt) search.Outcome { return newLoopWorld(a).execute(body) })
 }
 
@@ -96,6 +97,7 @@ func (c Config) Explore(t testing.TB, body func(ctx context.Context)) {
 	if body == nil {
 		panic("sim: Explore with a nil function: it needs the body of the test")
 	}
+	c.checkAlone("Explore")
 	c.explore(t, "Explore", func(a *attempt) search.Outcome { return newLoopWorld(a).execute(body) })
 }
 
