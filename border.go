@@ -103,14 +103,19 @@ func (l *Loop) takePosted(p posted) {
 // must not wait. After the loop has ended Post returns ErrLoopClosed and fn never runs. If Post
 // returns nil, fn runs.
 func (l *Loop) Post(fn func()) error {
-	if l == nil {
-		panic("rondo: " + stacks.CalledAs() + " with a nil Loop: LoopOf returns nil for a ctx that belongs to no loop")
-	}
+	l.mustBeFound()
 	mustNotBeNil(fn == nil)
 	if l.inbox.Refuses() {
 		return kernel.Wrap("Post", ErrLoopClosed)
 	}
 	return l.post(fn)
+}
+
+// mustBeFound panics if LoopOf has found no loop.
+func (l *Loop) mustBeFound() {
+	if l == nil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil Loop: LoopOf returns nil for a ctx that belongs to no loop")
+	}
 }
 
 // goFunc runs fn on a goroutine of its own. The caller sees to it that it ends.

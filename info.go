@@ -313,7 +313,10 @@ func LoopOf(ctx context.Context) *Loop {
 }
 
 // Name returns the Runner's name of the loop, or "loop-N".
-func (l *Loop) Name() string { return l.name }
+func (l *Loop) Name() string {
+	l.mustBeFound()
+	return l.name
+}
 
 // Stats counts what a loop has done since its Run began.
 type Stats struct {

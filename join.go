@@ -220,7 +220,11 @@ func (c *acrossCase) End(_ any, woken bool) error {
 // WaitCase is Wait as a case of a Select. The task may belong to another loop. That loop has to
 // be asked, so such a case is never ready at the call.
 func (t *Task) WaitCase() Case {
-	if l := t.scope.loop; !l.inside() {
+	l := t.scope.loop
+	if l == nil {
+		l.mustBeInside("Task.WaitCase")
+	}
+	if !l.inside() {
 		return Case{On: &acrossCase{across: across{awaited: t, call: "Select", theirs: l}}}
 	}
 	return Case{On: (*taskCase)(t)}

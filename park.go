@@ -395,6 +395,9 @@ func (l *Loop) enterFrom(ctx context.Context) (*Scope, *Task, error) {
 	if s := usual(ctx); s != nil && s.loop == l {
 		return s, s.host, nil
 	}
+	if l == nil {
+		l.mustBeInside(stacks.CalledAs())
+	}
 	if !l.inside() {
 		return nil, nil, nil
 	}

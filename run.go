@@ -132,6 +132,9 @@ func Run(ctx context.Context, main func(ctx context.Context) error) error {
 // Run called inside a task is an error.
 func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) error {
 	mustNotBeNil(main == nil)
+	if ctx == nil {
+		panic("rondo: " + stacks.CalledAs() + " with a nil context: use context.Background() if there is no other")
+	}
 	if insideAny() {
 		return &kernel.CallError{Call: "Run", Text: " inside a task: a loop cannot run in a loop; start a task with Go, or Run on another goroutine", At: stacks.Place()}
 	}

@@ -62,6 +62,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 	if main == nil {
 		panic("rondo: shard.Run with a nil function")
 	}
+	if ctx == nil {
+		panic("rondo: shard.Run with a nil context: use context.Background() if there is no other")
+	}
 	if r.Loops < 0 {
 		panic("rondo: shard.Runner.Loops is negative: use 0 for one loop a processor")
 	}

@@ -255,8 +255,10 @@ func TestNested(t *testing.T) {
 
 // TestMistakes: what Run refuses, by a panic with a sentence.
 func TestMistakes(t *testing.T) {
+	var none context.Context
 	for want, call := range map[string]func(){
 		"shard.Run with a nil function":  func() { _ = shard.Run(t.Context(), nil) },
+		"shard.Run with a nil context":   func() { _ = shard.Run(none, nothing) },
 		"shard.Runner.Loops is negative": func() { r := shard.Runner{Loops: -1}; _ = r.Run(t.Context(), nothing) },
 		"shard.Call with a nil Shard":    func() { _, _ = shard.Call(t.Context(), nil, one) },
 		"shard.Each with a nil function": func() { _, _ = shard.Each[int](t.Context(), nil) },
@@ -265,10 +267,13 @@ func TestMistakes(t *testing.T) {
 		"shard.ServeListener with a nil Server": func() {
 			_ = new(shard.ServeConfig).ServeListener(t.Context(), new(socket.Listener), nil)
 		},
-		"shard.Serve with a nil Server":                    func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
-		"shard.Shard.Index of nil, which shard.Of returns": func() { shard.Of(context.Background()).Index() },
-		"shard.Shard.Len of nil, which shard.Of returns":   func() { shard.Of(context.Background()).Len() },
-		"shard.Shard.At of nil, which shard.Of returns":    func() { shard.Of(context.Background()).At(0) },
+		"shard.Serve with a nil Server":                     func() { _ = shard.Serve(t.Context(), "tcp", "127.0.0.1:0", nil) },
+		"shard.Shard.Index of nil, which shard.Of returns":  func() { shard.Of(context.Background()).Index() },
+		"shard.Shard.Len of nil, which shard.Of returns":    func() { shard.Of(context.Background()).Len() },
+		"shard.Shard.At of nil, which shard.Of returns":     func() { shard.Of(context.Background()).At(0) },
+		"shard.Shard.Name of nil, which shard.Of returns":   func() { _ = shard.Of(context.Background()).Name() },
+		"shard.Shard.Loop of nil, which shard.Of returns":   func() { shard.Of(context.Background()).Loop() },
+		"shard.Shard.String of nil, which shard.Of returns": func() { _ = shard.Of(context.Background()).String() },
 		"shard.Shard.At(2): there are 2": func() {
 			var mistake any
 			onFirst(t, 2, func(_ context.Context, s *shard.Shard) error {

@@ -63,13 +63,22 @@ func (s *Shard) mustBe(call string) {
 }
 
 // Name returns the name of the shard's loop, such as "shard-1".
-func (s *Shard) Name() string { return s.name }
+func (s *Shard) Name() string {
+	s.mustBe("Name")
+	return s.name
+}
 
 // Loop returns the shard's loop, to Post to it from goroutines that are no tasks.
-func (s *Shard) Loop() *rondo.Loop { return s.public }
+func (s *Shard) Loop() *rondo.Loop {
+	s.mustBe("Loop")
+	return s.public
+}
 
 // String returns the shard's name.
-func (s *Shard) String() string { return s.name }
+func (s *Shard) String() string {
+	s.mustBe("String")
+	return s.name
+}
 
 // Of returns the shard that ctx belongs to, or nil if it belongs to none. Any
 // goroutine may call it.

@@ -129,16 +129,35 @@ func processOf(ctx context.Context) *process {
 }
 
 // Name returns the name of the host.
-func (h *Host) Name() string { return h.name }
+func (h *Host) Name() string {
+	h.mustBe("Name")
+	return h.name
+}
 
 // Addr returns the address of the host, which it has after a restart too.
-func (h *Host) Addr() netip.Addr { return h.node.Addr }
+func (h *Host) Addr() netip.Addr {
+	h.mustBe("Addr")
+	return h.node.Addr
+}
 
 // Up reports whether the program runs on the host.
-func (h *Host) Up() bool { return h.process != nil && h.process.killed == nil && !h.process.ended }
+func (h *Host) Up() bool {
+	h.mustBe("Up")
+	return h.process != nil && h.process.killed == nil && !h.process.ended
+}
 
 // String returns the name of the host.
-func (h *Host) String() string { return h.name }
+func (h *Host) String() string {
+	h.mustBe("String")
+	return h.name
+}
+
+// mustBe panics if HostOf has found no host, or if the host is of no cluster.
+func (h *Host) mustBe(call string) {
+	if h == nil || h.world == nil {
+		panic("sim: Host." + call + " of nil, which HostOf returns for a ctx of no cluster, or of a zero Host: use what World.Host has returned")
+	}
+}
 
 // errCrash and errPower are the causes with which the tasks of a failed host are cancelled.
 var (
@@ -255,6 +274,7 @@ func (h *Host) SetDescriptors(most int) {
 // host "test". Its links are cut only by the test. Faults that the test itself causes, such as
 // Crash, strike it all the same.
 func (h *Host) Spare() {
+	h.mustBe("Spare")
 	if !h.world.inert() && h.target != nil {
 		h.world.faults.Spare(h.target)
 	}
@@ -265,6 +285,7 @@ func (h *Host) Spare() {
 // follow the rate and not the offset, because they use the monotonic clock, as in package time.
 // The wall clock shows in Unix, Format and Round(0), and in differences to times from elsewhere.
 func (h *Host) SetClock(offset time.Duration, ppm int) {
+	h.mustBe("SetClock")
 	if ppm <= -1e6 || ppm > 1e9 {
 		panic(fmt.Sprintf("sim: Host.SetClock with a rate of %d ppm: it is above -1,000,000, at which the clock would stand still", ppm))
 	}
@@ -285,6 +306,7 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 // One that is not caught ends the program, as Crash does, unless it is one that does
 // nothing by default: SIGCHLD, SIGCONT, SIGURG and SIGWINCH. os.Kill cannot be caught.
 func (h *Host) Signal(s os.Signal) {
+	h.mustBe("Signal")
 	if h.world.inert() || !h.Up() {
 		return
 	}
@@ -301,8 +323,9 @@ func (h *Host) Signal(s os.Signal) {
 }
 
 // spared reports whether nothing can happen to the host any more. It panics if the host
-// is the one of the test.
+// is the one of the test, or none.
 func (h *Host) spared(call string) bool {
+	h.mustBe(call)
 	if h == h.world.test {
 		panic("sim: Host." + call + ` of the host "test", which never fails: call it on another host`)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -752,6 +753,32 @@ func TestClusterMisuse(t *testing.T) {
 				cluster(t, func(context.Context, *sim.World) { t.Error("it ran") })
 			}()
 		}
+	}
+}
+
+// TestNoHost: each method says what is wrong with the nil that HostOf returns outside a cluster,
+// and with a Host that World.Host has not made.
+func TestNoHost(t *testing.T) {
+	for call, f := range map[string]func(h *sim.Host){
+		"Name": func(h *sim.Host) { _ = h.Name() }, "Addr": func(h *sim.Host) { h.Addr() }, "Up": func(h *sim.Host) { h.Up() },
+		"String": func(h *sim.Host) { _ = h.String() }, "Crash": (*sim.Host).Crash, "PowerFail": (*sim.Host).PowerFail,
+		"Restart": (*sim.Host).Restart, "Pause": func(h *sim.Host) { h.Pause(1) }, "Slow": func(h *sim.Host) { h.Slow(1) },
+		"SetDescriptors": func(h *sim.Host) { h.SetDescriptors(1) }, "Spare": (*sim.Host).Spare,
+		"SetClock": func(h *sim.Host) { h.SetClock(1, 1) }, "Signal": func(h *sim.Host) { h.Signal(os.Interrupt) }, "Disk": func(h *sim.Host) { h.Disk() },
+	} {
+		for _, h := range []*sim.Host{sim.HostOf(t.Context()), new(sim.Host)} {
+			func() {
+				defer func() {
+					if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "sim: Host."+call+" of nil, which HostOf returns") || !strings.HasSuffix(got, "use what World.Host has returned") {
+						t.Errorf("%s: %s", call, got)
+					}
+				}()
+				f(h)
+			}()
+		}
+	}
+	if n := reflect.TypeFor[*sim.Host]().NumMethod(); n != 14 {
+		t.Errorf("Host has %d methods, of which 14 are tried", n)
 	}
 }
 

@@ -22,7 +22,10 @@ type HostDisk struct {
 
 // Disk returns the disk of the host, for the test. The program on the host uses the function
 // [Disk].
-func (h *Host) Disk() *HostDisk { return &HostDisk{host: h} }
+func (h *Host) Disk() *HostDisk {
+	h.mustBe("Disk")
+	return &HostDisk{host: h}
+}
 
 // Files returns the names of all files, sorted, as the program on the host sees them.
 func (d *HostDisk) Files() []string { return d.host.disk.Names() }

@@ -103,7 +103,10 @@ func TestNewOfNothing(t *testing.T) {
 	panics(t, "NewPriorityQueue with a nil less", func() { rondo.NewPriorityQueue[int](0, nil) })
 }
 
+// TestNilFunctions: a nil function, a nil context of Run and the nil that LoopOf returns outside a
+// loop are refused at the call.
 func TestNilFunctions(t *testing.T) {
+	var none context.Context
 	run(t, func(ctx context.Context) error {
 		for want, call := range map[string]func(){
 			"rondo: Gather with a nil function":                                                      func() { _, _ = rondo.Gather[int](ctx, nil) },
@@ -133,6 +136,9 @@ func TestNilFunctions(t *testing.T) {
 			"rondo: Shield with a nil function":                                                      func() { _ = rondo.Shield(ctx, nil) },
 			"rondo: Run with a nil function":                                                         func() { _ = rondo.Run(ctx, nil) },
 			"rondo: Runner.Run with a nil function":                                                  func() { _ = new(rondo.Runner).Run(ctx, nil) },
+			"rondo: Run with a nil context: use context.Background() if there is no other":           func() { _ = rondo.Run(none, nothing) },
+			"rondo: Runner.Run with a nil context: use context.Background() if there is no other":    func() { _ = new(rondo.Runner).Run(none, nothing) },
+			"rondo: Loop.Name with a nil Loop: LoopOf returns nil for a ctx that belongs to no loop": func() { _ = rondo.LoopOf(t.Context()).Name() },
 			"rondo: Every with a duration that is not positive: use one above 0":                     func() { rondo.Every(ctx, 0) },
 			"rondo: Future.Fail with a nil error":                                                    func() { rondo.NewFuture[int](ctx).Fail(nil) },
 			"rondo: Go with a nil function":                                                          func() { rondo.Go(ctx, nil) },
@@ -170,6 +176,8 @@ func TestZeroValues(t *testing.T) {
 			"Scope.Cancel of a zero value; use one that Rondo has made":      func() { new(rondo.Scope).Cancel(nil) },
 			"Scope.SetDeadline of a zero value; use one that Rondo has made": func() { new(rondo.Scope).SetDeadline(time.Time{}) },
 			"Task.Done of a zero value; use one that Rondo has made":         func() { new(rondo.Task).Done() },
+			"Task.Wait of a zero value; use one that Rondo has made":         func() { _ = new(rondo.Task).Wait(ctx) },
+			"Task.WaitCase of a zero value; use one that Rondo has made":     func() { new(rondo.Task).WaitCase() },
 			"Task.Cancel of a zero value; use one that Rondo has made":       func() { new(rondo.Task).Cancel(nil) },
 			"Cond.Wait without L: set L to a Mutex, and lock it before Wait": func() { _ = new(rondo.Cond).Wait(ctx) },
 		} {
