@@ -81,31 +81,15 @@ func (l *Loop) onCancel(ctx context.Context, done <-chan struct{}, fn func(c *ca
 		c := cancellationOf(ctx)
 		_ = l.post(func() { fn(c) })
 	}
-	end, wakers := l.watch(ctx, done, look, post, func(fn func()) func() { return afterDone(ctx, done, fn) })
+	end, wakers := l.watch(ctx, done, look, post, func(fn func()) func() {
+		stop := stdctx.AfterDone(ctx, done, goFunc)(fn)
+		return func() { stop() }
+	})
 	l.addWaker(wakers)
 	return func() {
 		l.addWaker(-wakers)
 		end()
 	}
-}
-
-// afterDone is context.AfterFunc for any ctx. If the Done channel of ctx is not one of package
-// context, AfterFunc would call methods of ctx on a goroutine, where a panic ends the program. So
-// for such a ctx a goroutine waits for the channel, and calls no method.
-func afterDone(ctx context.Context, done <-chan struct{}, fn func()) (stop func()) {
-	if decider := stdctx.Decider(ctx, done); decider != nil {
-		end := context.AfterFunc(decider, fn)
-		return func() { end() }
-	}
-	stopped := make(chan struct{})
-	goFunc(func() {
-		select {
-		case <-done:
-			fn()
-		case <-stopped:
-		}
-	})
-	return func() { close(stopped) }
 }
 
 // cancellationOf returns the cancellation of ctx, which must be cancelled already. It calls

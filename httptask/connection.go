@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/peer"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // A connection belongs to its loop, but for left.
@@ -317,6 +318,14 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 	return true
 }
 
+// followBase cancels the scope of a request when the context of the program that its own one
+// descends from is cancelled, unless stop is called before. A panic of that context is the cause.
+func (n *connection) followBase(g *rondo.Scope) (stop func() bool) {
+	return stdctx.AfterDone(n.base, n.base.Done(), n.loop.GoFunc)(func() {
+		g.Cancel(contain("the context of a http.Server", func() error { return context.Cause(n.base) }))
+	})
+}
+
 // answer has the handler answer a request, in a scope of the request's own. It reports
 // whether the connection can go on.
 func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
@@ -338,7 +347,7 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 		g.Cancel(nil)
 	}
 	if n.base.Done() != nil {
-		defer context.AfterFunc(n.base, func() { g.Cancel(context.Cause(n.base)) })()
+		defer n.followBase(g)()
 	}
 	if expected := w.begin(); !expected {
 		w.Header().Set("Connection", "close")

@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stdctx"
 	"github.com/rondo-go/rondo/internal/trap"
 )
 
@@ -43,7 +44,9 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 		panic("rondo: signals.Notify without a signal: name the signals to catch")
 	}
 	check("Notify", sigs)
-	n := &notifier{ctx: ctx, loop: loop, ends: ctx.Done() != nil}
+	done := ctx.Done()
+	after := stdctx.AfterDone(ctx, done, loop.GoFunc)
+	n := &notifier{ctx: ctx, loop: loop, ends: done != nil}
 	if host := driver.HostOf(loop.Driver()); host != nil {
 		loop.AddWakers(1)
 		n.stop = host.Notify(func(s os.Signal) {
@@ -55,7 +58,7 @@ func Notify(ctx context.Context, sigs ...os.Signal) iter.Seq[os.Signal] {
 	} else if loop.Driver().Simulation() == nil {
 		loop.AddWakers(1)
 		n.trap = trap.Hold(false, n.take, sigs...)
-		n.unbind = context.AfterFunc(ctx, n.abandon)
+		n.unbind = after(n.abandon)
 	}
 	return n.all
 }
@@ -126,12 +129,19 @@ func (n *notifier) all(yield func(os.Signal) bool) {
 	}
 }
 
-// end stops catching the signals.
+// end is called in the task that has left the loop over the sequence.
 func (n *notifier) end() {
+	left := false // if Err panics, too
+	defer func() { n.finish(left) }()
+	left = n.ctx.Err() == nil
+}
+
+// finish stops catching the signals.
+func (n *notifier) finish(left bool) {
 	if n.over {
 		return
 	}
-	n.over, n.left = true, n.ctx.Err() == nil
+	n.over, n.left = true, left
 	n.list.WakeAll()
 	if n.stop != nil {
 		n.stop()
@@ -167,10 +177,10 @@ func (n *notifier) giveUp(d *trap.Delivery) {
 	}
 }
 
-// abandon is end for the goroutine that is told of the end of the scope.
+// abandon is end for the goroutine that is told of the end of ctx.
 func (n *notifier) abandon() {
 	n.trap.Drop()
-	if n.loop.Post(n.end) != nil && !n.over {
+	if n.loop.Post(func() { n.finish(false) }) != nil && !n.over {
 		// The loop has ended, so nothing else uses n.
 		n.giveUpAll()
 	}

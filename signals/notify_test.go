@@ -143,6 +143,37 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
+// A broken is a context that ends when done is closed, and whose Err panics from then on.
+type broken struct {
+	context.Context
+	done chan struct{}
+}
+
+func (b broken) Done() <-chan struct{} { return b.done }
+
+func (b broken) Err() error {
+	select {
+	case <-b.done:
+		panic("broken")
+	default:
+		return nil
+	}
+}
+
+// TestBrokenContext: Notify ends with its context, whose Err panics then. That ends no goroutine,
+// nor the loop.
+func TestBrokenContext(t *testing.T) {
+	err := (&rondo.Runner{EndDeadlock: 1}).Run(t.Context(), func(ctx context.Context) error {
+		b := broken{ctx, make(chan struct{})}
+		signals.Notify(b, syscall.SIGUSR1)
+		close(b.done)
+		return new(rondo.Event).Wait(ctx) // a deadlock, when nothing is caught any more
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Error(err)
+	}
+}
+
 // TestDefaultEffect: after the sequence was left, and after its scope has ended, the
 // signal has its default effect. So has one that came and was not taken when the
 // sequence was left.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
 // A readyWait is one task's wait for such a descriptor.
@@ -106,6 +107,7 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 	if err := Supported(loop); err != nil {
 		return nil, err
 	}
+	after := stdctx.AfterDone(ctx, ctx.Done(), loop.GoFunc)
 	w := &watch{loop: loop, fn: fn}
 	w.sink = w
 	err = w.join(loop, which, sys)
@@ -116,7 +118,7 @@ func Watch(ctx context.Context, loop kernel.Loop, which driver.Events, sys uintp
 		w.Ready(which) // only the first user of a registration gets this report
 	}
 	loop.AddWakers(1)
-	w.unbind = context.AfterFunc(ctx, w.stop)
+	w.unbind = after(w.stop)
 	return w.stop, nil
 }
 

@@ -154,7 +154,7 @@ var foreignCalls = map[string]map[frame]string{
 	"border.go":       {ours: "mustBeInside"},
 	"cond.go":         {own: "Wait"},
 	"context.go":      {own: "scopeAround detached judge", passed: "Deadline Done Value"},
-	"contextwatch.go": {own: "watchContext", ours: "afterDone", guarded: "errOf causeOf"}, // but by watchContext: own
+	"contextwatch.go": {own: "watchContext", guarded: "errOf causeOf"}, // but by watchContext: own
 	"deadlock.go":     {ours: "nothingCanWake deadlock"},
 	"errors.go":       {ours: "mustHaveLoop mustNotBeMisuse", guarded: "callOnError"},
 	"future.go":       {own: "waitOutside"},
@@ -210,7 +210,7 @@ var foreignCalls = map[string]map[frame]string{
 
 	// net/http asks the contexts of a request on goroutines of its own as well: one that panics
 	// there is no concern of the loop.
-	"httptask/connection.go":   {own: "start answer"},
+	"httptask/connection.go":   {own: "start answer followBase", guarded: "followBase"},
 	"httptask/context.go":      {passed: "Deadline Value", ours: "-"},
 	"httptask/exchange.go":     {own: "serve cancel", ours: "start"},
 	"httptask/handler.go":      {own: "ServeHTTP", guarded: "complain onlyAborts onlyCancelled"},
@@ -228,6 +228,7 @@ var foreignCalls = map[string]map[frame]string{
 	// errtree and stdctx: own, in the frame of those who call them.
 	"internal/errtree/errtree.go":  {own: "Same parts unwrap", ours: "Joined"},
 	"internal/stdctx/state.go":     {own: "Decider", passed: "Value valueOf", ours: "-"},
+	"internal/stdctx/after.go":     {ours: "AfterDone"},
 	"internal/stdctx/std.go":       {own: "newStd"},
 	"internal/stdctx/deadline.go":  {ours: "Error"},
 	"internal/fd/ready_raw.go":     {own: "Watch"},
