@@ -24,9 +24,10 @@ type Cond struct {
 }
 
 // Wait unlocks L, waits for Signal or Broadcast, and locks L again. L is held when it returns,
-// whatever it returns. If ctx is cancelled before the task is woken, Wait returns the cause,
-// after it has locked L, however long that takes. A task that was woken has used the Signal up,
-// so its Wait returns nil, even if ctx is cancelled while it waits for L.
+// whatever it returns, and when a method of ctx panics. If ctx is cancelled before the task is
+// woken, Wait returns the cause, after it has locked L, however long that takes. A task that was
+// woken has used the Signal up, so its Wait returns nil, even if ctx is cancelled while it waits
+// for L.
 //
 // Wait panics if L is not locked, and if it cannot be locked again because the
 // loop is in deadlock.
@@ -42,6 +43,12 @@ func (c *Cond) Wait(ctx context.Context) error {
 		return err
 	}
 	c.L.Unlock()
+	settled := false
+	defer func() {
+		if !settled && !c.L.TryLock() {
+			_ = c.L.Lock(context.WithoutCancel(ctx))
+		}
+	}()
 	c.waiters.Of = &c.Name
 	err := c.waiters.Park(ctx, Reason{What: "cond"})
 	free := c.L.TryLock()
@@ -53,9 +60,11 @@ func (c *Cond) Wait(ctx context.Context) error {
 		// meanwhile ends no wait. Only a deadlock ends this one; to return would let
 		// the caller unlock what another task has locked.
 		if Shield(ctx, c.L.Lock) != nil {
+			settled = true
 			panic("rondo: Cond.Wait cannot lock L again: in a deadlock, its holder does not unlock it")
 		}
 	}
+	settled = true
 	return err
 }
 

@@ -93,12 +93,13 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	canceled := ctx.Done()
 	result := make(chan error, 1)
 	if stop, ended := l.whenResolved(a, func(err error) { result <- err }); ended == nil {
 		select {
 		case err := <-result:
 			return err
-		case <-ctx.Done():
+		case <-canceled:
 			stop()
 			return context.Cause(ctx)
 		case <-l.inbox.Ended():
@@ -139,13 +140,14 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 		return err
 	}
 	w := across{awaited: a, call: call, theirs: l}
+	answered := false
 	w.subscribe(mine)
+	defer func() { w.unsubscribe(answered) }() // also if a method of ctx panics
 	w.list.push(t)
-	err = t.park(s, ctx, Reason{What: "another loop"})
-	w.unsubscribe(err == nil)
-	if err != nil {
+	if err := t.park(s, ctx, Reason{What: "another loop"}); err != nil {
 		return err
 	}
+	answered = true
 	return w.result
 }
 

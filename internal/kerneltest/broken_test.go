@@ -1,0 +1,88 @@
+package kerneltest_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rondo-go/rondo"
+)
+
+// TestCondAfterAPanic: L is held when a method of the context has made Wait panic, so the panic is
+// not hidden by that of the Unlock that is deferred; also if another task has L at that moment.
+func TestCondAfterAPanic(t *testing.T) {
+	for _, method := range []string{"Done", "Err"} {
+		for _, taken := range []bool{false, true} {
+			if method == "Err" && taken {
+				continue // Wait does not ask for it then
+			}
+			r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+			err := r.Run(t.Context(), func(ctx context.Context) error {
+				c := rondo.Cond{L: new(rondo.Mutex)}
+				h := hostileContext{nil, method, make(chan struct{}), new(atomic.Bool)}
+				bad := rondo.Go(ctx, func(ctx context.Context) error {
+					if err := errors.Join(c.L.Lock(ctx), rondo.Yield(ctx)); err != nil {
+						return err
+					}
+					defer c.L.Unlock()
+					h.Context = ctx
+					h.armed.Store(method == "Done")
+					return c.Wait(h)
+				})
+				rondo.Go(ctx, func(ctx context.Context) error {
+					if err := c.L.Lock(ctx); err != nil {
+						return err
+					}
+					h.armed.Store(true)
+					c.Signal()
+					if taken {
+						_ = rondo.Sleep(ctx, time.Millisecond)
+					}
+					c.L.Unlock()
+					return nil
+				})
+				p, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx))
+				if !panicked || p.Value != "hostile "+method {
+					t.Errorf("%s, taken %v: the task returned %v, want its panic", method, taken, bad.Err())
+				}
+				return c.L.Lock(ctx)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestPanicInAWaitForAnotherLoop: a wait for another loop that the context has made panic keeps
+// nothing that could wake its own loop, so a deadlock is found.
+func TestPanicInAWaitForAnotherLoop(t *testing.T) {
+	task, end := make(chan *rondo.Task, 1), make(chan bool)
+	ended := otherLoop(func(ctx context.Context) error {
+		task <- rondo.Current(ctx)
+		_, _, err := rondo.Receive(ctx, end)
+		return err
+	})
+	other := <-task
+	r := rondo.Runner{Recover: true, EndDeadlock: 1, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		bad := rondo.Go(ctx, func(ctx context.Context) error {
+			h := hostileContext{ctx, "Done", make(chan struct{}), new(atomic.Bool)}
+			h.armed.Store(true)
+			return other.Wait(h)
+		})
+		if _, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx)); !panicked {
+			t.Errorf("the task returned %v, want its panic", bad.Err())
+		}
+		return forever(ctx)
+	})
+	if !errors.Is(err, rondo.ErrDeadlock) {
+		t.Errorf("Run returned %v, want a deadlock", err)
+	}
+	close(end)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
