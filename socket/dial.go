@@ -180,8 +180,9 @@ func (timeout) Is(err error) bool {
 // timedOut replaces the scope's error by timeout.
 func timedOut(err error) error {
 	if named, ok := errtree.As[*net.OpError](err); ok {
-		named.Err = timeout{}
-		return named
+		late := *named // it may be the program's, which its hook has returned
+		late.Err = timeout{}
+		return &late
 	}
 	return timeout{}
 }

@@ -28,8 +28,9 @@ func (d *Dialer) dialTask(ctx context.Context, loop kernel.Loop, network, addres
 	case err != failed && errors.As(failed, &named):
 		// It was interrupted. The cause is the scope's; what was dialled stays
 		// in the error.
-		named.Err = err
-		return nil, named
+		interrupted := *named // which a hook of the program may have returned
+		interrupted.Err = err
+		return nil, &interrupted
 	default:
 		return nil, err
 	}
