@@ -34,7 +34,7 @@ type Limits struct {
 	// they are accepted. 0 means no limit. IPv6 addresses count by their first 64 bits, which is
 	// what one customer gets. Unix sockets have no addresses and no such limits. The RemoteAddr of
 	// a connection of the program's own is called when it is accepted: if that waits, as for a
-	// header of the PROXY protocol, other clients wait too. It must return the same until the end.
+	// header of the PROXY protocol, other clients wait too.
 	ConnsPerAddr, RatePerAddr int
 }
 
@@ -288,10 +288,7 @@ func (a *addresses) leave(l *Limits, peer netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := addressOf(peer)
-	v := a.of[key]
-	if v == nil {
-		return // the program's RemoteAddr has changed
-	}
+	v := a.of[key] // it is kept while a connection is open
 	if v.open--; v.open == 0 && l.RatePerAddr <= 0 {
 		delete(a.of, key)
 	}

@@ -23,7 +23,6 @@ type served struct {
 	service *service
 	task    *rondo.Task // of the handler
 	place   int32       // in service.conns
-	addr    netip.Addr  // that refuse has counted, with a limit per address
 	looks   bool        // a look at the peer is due
 }
 
@@ -143,5 +142,5 @@ func (e *served) uncount() {
 	v.conns[last] = nil
 	v.conns = v.conns[:last]
 	e.task = nil // which ends the looks at the peer
-	e.server.uncount(e, e.Conn)
+	e.server.uncount(e)
 }

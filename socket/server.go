@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
@@ -107,8 +108,9 @@ type Server struct {
 	ending bool                    // Shutdown was called
 
 	serving []*service
-	room    rondo.WaitList // accepting tasks that wait below MaxConns
-	guards  map[any]*guard // by *served or *session
+	room    rondo.WaitList     // accepting tasks that wait below MaxConns
+	guards  map[any]*guard     // by *served or *session
+	counted map[any]netip.Addr // where it has a place, with a limit per address
 	counts  counts
 	visits  addresses
 
@@ -304,17 +306,15 @@ func (s *Server) hold(g *rondo.Scope, c net.Conn) error {
 
 // start serves c in a task.
 func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
-	if s.refuse(c) {
+	addr, refused := s.refuse(c)
+	if refused {
 		return
 	}
 	if v.sessions != nil {
-		v.sessions.add(c)
+		v.sessions.add(c, addr)
 		return
 	}
 	e := &served{Conn: c, server: s, service: v, place: int32(len(v.conns))}
-	if s.Limits.perAddr() {
-		e.addr = tcpPeer(c.RemoteAddr()).Addr()
-	}
 	v.conns = append(v.conns, e)
 	s.counts.Open.Add(1)
 	// The frame of this function is on the stack of each waiting connection, so
@@ -330,7 +330,7 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	})
 	e.task = t
 	s.watchPeer(c, (*servedPeer)(e))
-	s.guard(e, c, func(err limitError) bool {
+	s.guard(e, c, addr, func(err limitError) bool {
 		s.counts.late(err)
 		t.Cancel(err)
 		return true
@@ -342,10 +342,10 @@ func (s *Server) start(g *rondo.Scope, v *service, c net.Conn) {
 	s.loop.SetEntry(t, v.entry)
 }
 
-// uncount is called when c, the connection of e, is closed.
-func (s *Server) uncount(e any, c net.Conn) {
+// uncount is called when the connection of e is closed.
+func (s *Server) uncount(e any) {
 	s.counts.Open.Add(-1)
-	s.unguard(e, c)
+	s.unguard(e)
 	s.room.WakeAll()
 	if s.part != nil {
 		s.part.gone()
@@ -380,8 +380,14 @@ func (s *Server) Conns() int {
 	return int(n)
 }
 
-// guard begins to watch the times of c, the connection of e.
-func (s *Server) guard(e any, c net.Conn, expired func(err limitError) bool) {
+// guard begins to watch the times of c, the connection of e, which refuse has counted at addr.
+func (s *Server) guard(e any, c net.Conn, addr netip.Addr, expired func(err limitError) bool) {
+	if addr.IsValid() {
+		if s.counted == nil {
+			s.counted = make(map[any]netip.Addr)
+		}
+		s.counted[e] = addr
+	}
 	g := &guard{loop: s.loop, limits: &s.Limits, expired: expired}
 	if !g.watch(c) || g.begin() == nil {
 		return
@@ -392,16 +398,13 @@ func (s *Server) guard(e any, c net.Conn, expired func(err limitError) bool) {
 	s.guards[e] = g
 }
 
-// unguard ends what guard has begun, and frees the place of c at its address.
-func (s *Server) unguard(e any, c net.Conn) {
+// unguard ends what guard has begun, and frees the place of e at its address.
+func (s *Server) unguard(e any) {
 	s.guards[e].end()
 	delete(s.guards, e)
-	if l := &s.Limits; l.perAddr() {
-		addr := tcpPeer(c.RemoteAddr()).Addr()
-		if h, ok := e.(*served); ok {
-			addr = h.addr
-		}
-		s.home().visits.leave(l, addr)
+	if addr, ok := s.counted[e]; ok {
+		delete(s.counted, e)
+		s.home().visits.leave(&s.Limits, addr)
 	}
 }
 
@@ -413,15 +416,18 @@ func (s *Server) home() *Server {
 	return s
 }
 
-// refuse counts c, which was accepted, and closes it if a limit of its address is reached.
-func (s *Server) refuse(c net.Conn) bool {
+// refuse counts c, which was accepted, and closes it if a limit of its address is reached. addr is
+// where it was counted, and is not valid without a limit: the RemoteAddr of a connection of the
+// program's may return something else later.
+func (s *Server) refuse(c net.Conn) (addr netip.Addr, refused bool) {
 	v := welcome
 	if l := &s.Limits; l.perAddr() {
 		d := s.loop.Driver()
-		v = s.home().visits.enter(l, tcpPeer(c.RemoteAddr()).Addr(), d.Time(d.Now()))
+		addr = tcpPeer(c.RemoteAddr()).Addr()
+		v = s.home().visits.enter(l, addr, d.Time(d.Now()))
 	}
 	if !s.counts.refused(v) {
-		return false
+		return addr, false
 	}
 	if below := connBelow(c); below != nil {
 		c = below // the end of TLS would wait for the client
@@ -430,7 +436,7 @@ func (s *Server) refuse(c net.Conn) bool {
 	if s.part != nil {
 		s.part.gone()
 	}
-	return true
+	return addr, true
 }
 
 // Stats returns the counters of the Server. Any goroutine may call it; it never suspends.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -100,8 +101,8 @@ func (b *sessions) keep(ctx context.Context) error {
 	return nil
 }
 
-// add takes a connection.
-func (b *sessions) add(c net.Conn) {
+// add takes a connection, which was counted at addr.
+func (b *sessions) add(c net.Conn, addr netip.Addr) {
 	if h := b.server.hooks; h != nil && h.TLS != nil {
 		c = newTLSServer(b.loop, c, h.TLS)
 	}
@@ -112,6 +113,7 @@ func (b *sessions) add(c net.Conn) {
 	if !ok {
 		defer func() { // also if OnError panics
 			_ = c.Close()
+			b.server.home().visits.leave(&b.server.Limits, addr)
 			if p := b.server.part; p != nil {
 				p.gone()
 			}
@@ -124,7 +126,7 @@ func (b *sessions) add(c net.Conn) {
 	b.conns = append(b.conns, e)
 	b.server.counts.Open.Add(1)
 	b.server.watchPeer(w, (*sessionPeer)(e))
-	b.server.guard(e, w, e.late)
+	b.server.guard(e, w, addr, e.late)
 	b.enqueue(e)
 }
 
@@ -389,7 +391,7 @@ func (b *sessions) remove(e *session) {
 	b.conns[e.place].place = e.place
 	b.conns[last] = nil
 	b.conns = b.conns[:last]
-	b.server.uncount(e, e.conn)
+	b.server.uncount(e)
 	if last == 0 {
 		b.conns = nil
 		b.changed.Wake()
