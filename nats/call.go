@@ -216,7 +216,7 @@ const (
 	timeoutHeader = "Rondo-Timeout"
 	stackHeader   = "Rondo-Stack"
 
-	headersMax = 256 // bytes that they take
+	headersMax = 64 // bytes that those of an answer take
 )
 
 var kinds = [...]string{
@@ -288,7 +288,15 @@ func drainedBy(err error) error {
 
 func (l link) Inbox() string { return l.c.nc.NewInbox() }
 
-func (l link) MaxPayload() int { return max(l.c.MaxPayload()-headersMax, 0) }
+// MaxPayload is at least 1 if it is known: if there is hardly room for the headers, an answer says
+// little.
+func (l link) MaxPayload() int {
+	most := l.c.MaxPayload()
+	if most <= 0 {
+		return 0
+	}
+	return max(most-headersMax, 1)
+}
 
 // decode returns what a message of the client says. One without the headers of the
 // protocol is plain.

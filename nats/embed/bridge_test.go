@@ -203,6 +203,28 @@ func TestTooLarge(t *testing.T) {
 	})
 }
 
+// TestSmallMessages: a server may accept so little that an answer has hardly room. One that is too
+// long is the error of its call.
+func TestSmallMessages(t *testing.T) {
+	run(t, server.Options{MaxPayload: 100}, func(g *rondo.Scope, url string) error {
+		c := connect(t, g, url)
+		if err := c.Flush(g); err != nil {
+			return err
+		}
+		err := nats.Serve(g, c, "repeat", 1, func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
+		if err != nil {
+			return err
+		}
+		for _, n := range []int{200, 1} {
+			var e *nats.RemoteError
+			if _, err := nats.Call[int, string](g, c, "repeat", n); errors.As(err, &e) != (n > 1) || err != nil && e == nil {
+				t.Errorf("a result of %d bytes: %v", n, err)
+			}
+		}
+		return nil
+	})
+}
+
 // TestClosed: what waits for a connection that is closed for good ends with that.
 func TestClosed(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ type host struct {
 	dead    bool
 	inboxes int
 	max     int
+	refuses func(m rpc.Message) bool // what cannot be published; nil: nothing
 }
 
 func (n *network) host() *host {
@@ -67,6 +69,9 @@ func (h *host) Subscribe(ctx context.Context, subject, queue string, fn func(m r
 func (h *host) Publish(ctx context.Context, m rpc.Message) error {
 	if err := rondo.Check(ctx); err != nil {
 		return err
+	}
+	if h.refuses != nil && h.refuses(m) {
+		return errors.New("refused")
 	}
 	if sim.Choose(ctx, 8) == 7 {
 		if err := rondo.Sleep(ctx, time.Millisecond); err != nil {

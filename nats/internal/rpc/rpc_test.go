@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -499,6 +500,33 @@ func TestLimits(t *testing.T) {
 		err = errors.Join(err, e.Serve(g, "long", 1, func(context.Context, map[string][]string, []byte) ([]byte, error) { return nil, errors.New(long) }, func() {}))
 		if _, err := e.Call(g, "long", nil, nil, false); err == nil || len(err.Error()) > 1100 {
 			t.Errorf("a long error: %v", err)
+		}
+		return err
+	})
+}
+
+// TestUnanswered: an answer that cannot be published is the error of its call alone. The worker
+// goes on.
+func TestUnanswered(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	calmly(t, func(g *rondo.Scope, n *network, caller *rpc.Endpoint) error {
+		h := n.host()
+		h.refuses = func(m rpc.Message) bool { return string(m.Data) == "bad" }
+		e, err := rpc.New(g, g, h)
+		if err != nil {
+			return err
+		}
+		err = e.Serve(g, "f", 1, func(_ context.Context, _ map[string][]string, data []byte) ([]byte, error) { return data, nil }, func() {})
+		if err != nil {
+			return err
+		}
+		if _, err := caller.Call(g, "f", nil, []byte("bad"), false); err == nil || errors.Is(err, rpc.ErrLost) {
+			t.Errorf("the call returned %v, want an error of the function", err)
+		}
+		data, err := caller.Call(g, "f", nil, []byte("good"), false)
+		if string(data) != "good" {
+			t.Errorf("the next call returned %q", data)
 		}
 		return err
 	})

@@ -181,22 +181,30 @@ func (j *job) run(ctx context.Context) error {
 		m.Kind = Stopped
 	case err != nil:
 		m.Kind, m.Data = Failure, []byte(report.Text("%v", err))
-		if most > 0 && len(m.Data) > most {
-			m.Data = m.Data[:most]
-		}
 	case most > 0 && len(data) > most:
 		m.Kind, m.Data = Failure, fmt.Appendf(nil, "the result has %d bytes, and a message has room for %d", len(data), most)
 	default:
 		m.Kind, m.Data = Answer, data
 	}
+	if most > 0 && len(m.Data) > most {
+		m.Data = m.Data[:most]
+	}
 	if rondo.Check(ctx) != nil { // nothing can be waited for
 		e.tell(j, m)
 		return nil
 	}
-	if err := e.transport.Publish(ctx, m); err != nil && rondo.Check(ctx) == nil {
-		return fmt.Errorf("nats: answer of %s: %w", w.name, err)
+	if err := e.transport.Publish(ctx, m); err != nil && rondo.Check(ctx) == nil && !w.over.IsSet() {
+		j.unanswered(ctx, m, err)
 	}
 	return nil
+}
+
+// unanswered is called when the answer m could not be published. That ends no other call. The
+// caller is told if a message without data can be.
+func (j *job) unanswered(ctx context.Context, m Message, err error) {
+	report.Log(ctx, slog.LevelError, "nats: an answer of Serve was not sent", "name", j.worker.name, "err", report.Text("%v", err))
+	m.Kind, m.Data = Failure, nil
+	j.worker.endpoint.tell(j, m)
 }
 
 // tell sends the end of a job without waiting, unless nobody waits for it.
