@@ -192,8 +192,9 @@ func (j *jobs) ask(ctx context.Context, g *rondo.Scope) error {
 		case err == nil:
 			pause, said = retryFirst, ""
 			continue
-		case report.Text("%v", err) != said: // each once
-			said = report.Text("%v", err)
+		}
+		if text := report.Text("%v", err); text != said { // each once
+			said = text
 			report.Log(ctx, slog.LevelWarn, "nats: the server delivers no jobs, and is asked again", "consumer", j.consumer.CachedInfo().Name, "err", err)
 		}
 		if err := rondo.Sleep(ctx, pause); err != nil {
