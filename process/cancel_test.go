@@ -211,6 +211,7 @@ func TestOwnCancel(t *testing.T) {
 			{"closes the input", func(_ *process.Cmd, in io.Closer) error { return in.Close() }, []error{why}},
 			{"says it has ended", func(_ *process.Cmd, in io.Closer) error { in.Close(); return os.ErrProcessDone }, nil},
 			{"fails", func(_ *process.Cmd, in io.Closer) error { in.Close(); return broken }, []error{why, broken}},
+			{"fails with an error whose methods panic", func(_ *process.Cmd, in io.Closer) error { in.Close(); return hostileError{} }, []error{why}},
 		} {
 			var waited error
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
