@@ -505,6 +505,33 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// An ending is a Transport whose scope ends while a subscription is made.
+type ending struct {
+	*host
+	scope *rondo.Scope
+}
+
+func (e ending) Subscribe(ctx context.Context, subject, queue string, fn func(m rpc.Message)) (func(), error) {
+	e.scope.Cancel(nil)
+	return e.host.Subscribe(ctx, subject, queue, fn)
+}
+
+// TestNewAtTheEnd: an Endpoint whose scope ends meanwhile is not made, and leaves no subscription.
+func TestNewAtTheEnd(t *testing.T) {
+	calmly(t, func(g *rondo.Scope, n *network, _ *rpc.Endpoint) error {
+		before := len(n.subscriptions)
+		return rondo.Group(g, func(background *rondo.Scope) error {
+			if _, err := rpc.New(g, background, ending{n.host(), background}); err != context.Canceled {
+				t.Errorf("New returned %v", err)
+			}
+			if left := len(n.subscriptions) - before; left != 0 {
+				t.Errorf("%d subscriptions are left", left)
+			}
+			return nil
+		})
+	})
+}
+
 // TestUnanswered: an answer that cannot be published is the error of its call alone. The worker
 // goes on.
 func TestUnanswered(t *testing.T) {
