@@ -47,7 +47,8 @@ const readyMax = 30 * time.Second
 // the options ask for without one. If the options have no Host and say nothing about who may
 // connect, neither a token, users, accounts nor keys, Start makes a token of 128 random bits,
 // because every user of the machine reaches 127.0.0.1: URL returns the address with it. A
-// server that others are to reach has a Host, such as "0.0.0.0".
+// server that others are to reach has a Host, such as "0.0.0.0", and a cluster of several machines
+// has a Cluster.Host as well: with a Cluster.Port alone no other machine reaches it.
 //
 // The options are the server's, and are not changed. The server installs no signal
 // handlers. Its warnings and errors go to slog, unless NoLog is set; SetLoggerV2 of the

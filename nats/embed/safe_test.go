@@ -31,11 +31,12 @@ func TestPrivate(t *testing.T) {
 		token   bool
 		host    string
 	}{
-		"nothing said":   {server.Options{}, true, "127.0.0.1"},
-		"with a user":    {server.Options{Username: "u", Password: "p"}, false, "127.0.0.1"},
-		"with a host":    {server.Options{Host: "localhost"}, false, "localhost"},
-		"for everybody":  {server.Options{Host: "0.0.0.0"}, false, "0.0.0.0"},
-		"with a cluster": {server.Options{Cluster: server.ClusterOpts{Name: "c", Port: -1}}, true, "127.0.0.1"},
+		"nothing said":                  {server.Options{}, true, "127.0.0.1"},
+		"with a user":                   {server.Options{Username: "u", Password: "p"}, false, "127.0.0.1"},
+		"with a host":                   {server.Options{Host: "localhost"}, false, "localhost"},
+		"for everybody":                 {server.Options{Host: "0.0.0.0"}, false, "0.0.0.0"},
+		"with a cluster":                {server.Options{Cluster: server.ClusterOpts{Name: "c", Port: -1}}, true, "127.0.0.1"},
+		"for everybody, with a cluster": {server.Options{Host: "0.0.0.0", Cluster: server.ClusterOpts{Name: "c", Port: -1}}, false, "0.0.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := rondo.Run(t.Context(), func(ctx context.Context) error {
