@@ -39,6 +39,24 @@ func connected(t *testing.T, body func(g *rondo.Scope, c *Conn, f *fake) error) 
 	}
 }
 
+// TestDrainTimeout: a connection whose server does not answer at the end is cut off after
+// DrainTimeout.
+func TestDrainTimeout(t *testing.T) {
+	watchdog := time.AfterFunc(5*time.Second, func() { panic("it waits for longer than DrainTimeout") })
+	defer watchdog.Stop()
+	f := newFake(t)
+	err := rondo.Run(context.Background(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			_, err := Connect(g, f.url(), natsgo.PingInterval(-1), natsgo.DrainTimeout(10*time.Millisecond))
+			f.mute.Store(true)
+			return err
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDroppedByTheClient: Dropped counts what the client drops because nobody takes what
 // it has read, and still does when the Subscription has ended.
 func TestDroppedByTheClient(t *testing.T) {

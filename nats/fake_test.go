@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -19,6 +20,7 @@ type fake struct {
 	mu   sync.Mutex
 	conn net.Conn
 	sids map[string]string // by subject
+	mute atomic.Bool       // it answers no ping
 }
 
 func newFake(t *testing.T) *fake {
@@ -62,7 +64,9 @@ func (f *fake) serve(c net.Conn) {
 		}
 		switch words := strings.Fields(line); words[0] {
 		case "PING":
-			f.say("PONG\r\n")
+			if !f.mute.Load() {
+				f.say("PONG\r\n")
+			}
 		case "SUB":
 			f.mu.Lock()
 			f.sids[strings.TrimSuffix(words[1], "*")] = words[len(words)-1]
