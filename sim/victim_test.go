@@ -316,6 +316,7 @@ var commandLine = regexp.MustCompile(`replay: RONDO_SEED=(\S+) (go test .*)`)
 
 // TestReplay runs the command in the report of a real test.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"lost_update", "order"} {
 		text := runVictim(t, name, "")
 		contains(t, text, "--- FAIL: TestVictim/"+name, "victim_test.go:", "the count is 1", "the test failed")
@@ -353,6 +354,7 @@ func TestShrinkVariable(t *testing.T) {
 // TestShrunkLong: a list that is too long for a command is in the file, from which the test
 // repeats it.
 func TestShrunkLong(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it runs a test thousands of times")
 	}
@@ -433,6 +435,7 @@ func TestLivelock(t *testing.T) {
 
 // TestHang has runs that no number of steps ends.
 func TestHang(t *testing.T) {
+	t.Parallel()
 	const of = "seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func"
 	for _, c := range []struct {
 		name, seed string
@@ -453,6 +456,7 @@ func TestHang(t *testing.T) {
 
 // TestBlockedForAWhile: a task that waits for what runs outside the loop is named, and goes on.
 func TestBlockedForAWhile(t *testing.T) {
+	t.Parallel()
 	text := runVictim(t, "blocked for a while", "")
 	contains(t, text, "sim: seed 1: hang: github.com/rondo-go/rondo/sim_test.TestVictim.func", "it is blocked on a channel", "sim: seed 1: the test failed")
 }

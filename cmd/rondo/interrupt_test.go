@@ -115,6 +115,7 @@ func say(t *testing.T, c net.Conn, text string) {
 }
 
 func TestDemoInterrupted(t *testing.T) {
+	t.Parallel()
 	c := start(t, "demo", "--conns", "5", "--for", "1h")
 	c.until("messages/s")
 	c.signal(syscall.SIGTERM) // TestDemoOnTerminal has Ctrl-C

@@ -17,6 +17,7 @@ func starved(out string) int { return strings.Count(out, "had no processor then"
 
 // TestLocks: who holds what, who waits for it, and what is wrong with that.
 func TestLocks(t *testing.T) {
+	t.Parallel()
 	pid := startAsleep(t, "locks").pid()
 	shows(t, exitDone, `(?m)^lock +"held" +3 +\S+ +#\d+ waiter +#2 holder +waits \S+ for sleep .*\nlock +"lost" +1 +\S+ +#\d+ hopeless +- +-\nput +"full" +1 +`, "locks", pid)
 	status, out, err := invoke("check", "--wait", "1ns", pid)

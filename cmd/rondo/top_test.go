@@ -93,6 +93,7 @@ func (s *seat) sees(text string) {
 // TestTop: a person looks at a process, looks for a task, at its stack, sees the
 // process end, and quits.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "waits")
 	s, c := sit(t, "top", "--every", "100ms", p.pid())
 	s.sees("process " + p.pid() + ", go")

@@ -26,6 +26,7 @@ func start(t *testing.T, step string) *program.Process {
 }
 
 func TestEcho(t *testing.T) {
+	t.Parallel()
 	address := talk.Address(t, start(t, "step1"))
 	ann, bob := talk.Dial(t, address), talk.Dial(t, address)
 	ann.Says("one", "two")
@@ -37,6 +38,7 @@ func TestEcho(t *testing.T) {
 }
 
 func TestShared(t *testing.T) {
+	t.Parallel()
 	address := talk.Address(t, start(t, "step2"))
 	ann, bob := talk.Dial(t, address), talk.Dial(t, address)
 	bob.Says("hello")
@@ -47,6 +49,7 @@ func TestShared(t *testing.T) {
 
 // TestSlow has two members talk. Then comes one that does not read: it has to go, and nobody waits.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	address := talk.Address(t, start(t, "step3"))
 	ann, bob := talk.Dial(t, address), talk.Dial(t, address)
 	bob.Says("hello")
@@ -72,6 +75,7 @@ func TestSlow(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	address := talk.Address(t, start(t, "step6"))
 	ann, bob := talk.Dial(t, address), talk.Dial(t, address)
 	ann.Hears("your name?")
@@ -90,6 +94,7 @@ func TestNames(t *testing.T) {
 
 // TestPage wants the names of the members on the page.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	p := start(t, "step7")
 	at := strings.TrimPrefix(p.Line(), "tasks at ")
 	ann := talk.Dial(t, strings.TrimPrefix(p.Line(), "listening on "))
@@ -111,6 +116,7 @@ func TestPage(t *testing.T) {
 // TestGoodbye ends the program while one member listens, one does not read, and one has
 // given no name.
 func TestGoodbye(t *testing.T) {
+	t.Parallel()
 	p := start(t, "step8")
 	p.Line() // where the page is
 	address := strings.TrimPrefix(p.Line(), "listening on ")

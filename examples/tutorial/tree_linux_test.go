@@ -26,6 +26,7 @@ var vary = []struct {
 
 // TestTree wants rondo tree to show of step 7 what the tutorial shows.
 func TestTree(t *testing.T) {
+	t.Parallel()
 	c, err := look.Open(t.Context(), t.TempDir(), "./step7", "ann", "bob")
 	if err != nil {
 		t.Fatal(err)

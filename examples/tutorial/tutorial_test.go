@@ -138,6 +138,7 @@ func testRoom(t *testing.T, step int, run string) (string, error) {
 // TestRoom: the test of step 5 passes with the program of step 4, and those of step 6 with
 // the programs of the later steps.
 func TestRoom(t *testing.T) {
+	t.Parallel()
 	for step, run := range map[int]string{4: "^TestTalk$", 7: "^(TestTalk|TestOneName)$", 8: "^(TestTalk|TestOneName)$"} {
 		if out, err := testRoom(t, step, run); err != nil {
 			t.Errorf("step %d: %v\n%s", step, err, out)
@@ -150,6 +151,7 @@ var seconds = regexp.MustCompile(`\d+\.\d\ds`)
 // TestPlanted wants the test of step 6 to fail with the program of step 4 as the tutorial
 // shows.
 func TestPlanted(t *testing.T) {
+	t.Parallel()
 	out, err := testRoom(t, 4, "^TestOneName$")
 	if err == nil {
 		t.Fatalf("the planted race was not found:\n%s", out)

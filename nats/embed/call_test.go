@@ -15,6 +15,7 @@ import (
 
 // TestCall: results, errors and cancellations travel, and so do deadlines.
 func TestCall(t *testing.T) {
+	t.Parallel()
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		worker := connect(t, g, url)
 		type division struct{ A, B int }

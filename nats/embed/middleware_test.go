@@ -140,6 +140,7 @@ func TestMiddlewareRefuses(t *testing.T) {
 // TestEnqueueAt: a job with a time is stored until then, one with the same id takes its place,
 // and it comes once.
 func TestEnqueueAt(t *testing.T) {
+	t.Parallel()
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
 		js, err := jetstream.New(c.NC())

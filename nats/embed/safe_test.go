@@ -331,6 +331,7 @@ func buryWithRights(g *rondo.Scope, s *site, working, producing jetstream.JetStr
 // TestAccounts: an account sees nothing of another, but what that exports; a call crosses to
 // an exported function, and its heartbeats and its answer come back.
 func TestAccounts(t *testing.T) {
+	t.Parallel()
 	shop, stock := server.NewAccount("SHOP"), server.NewAccount("STOCK")
 	o := server.Options{
 		Accounts: []*server.Account{shop, stock},
@@ -369,6 +370,7 @@ func TestAccounts(t *testing.T) {
 // TestCallBeforeServer: a call without a connection is not sent, which its error says; one that
 // waits for the connection is.
 func TestCallBeforeServer(t *testing.T) {
+	t.Parallel()
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		worker := connect(t, g, url)
 		err := nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil })

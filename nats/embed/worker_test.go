@@ -290,6 +290,7 @@ func TestDrainInside(t *testing.T) {
 // TestDrainWorker: Drain of a Worker, and of its connection, waits until the job that runs is
 // acknowledged, and no other one begins. If it is cancelled, it gives the job back.
 func TestDrainWorker(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"Worker", "Worker, cancelled", "Conn"} {
 		t.Run(way, func(t *testing.T) {
 			withSite(t, 3, time.Hour, func(g *rondo.Scope, url string, s *site) error {
