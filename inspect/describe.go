@@ -29,6 +29,7 @@ func (r *reader) describe(head record) {
 		lists[i] = s.list
 	}
 	labels := r.labels(lists)
+	kinds := r.kept.kinds // of what their names are, until labels is called again
 	what := r.reasons()
 	r.readHolds(r.tasks, func(i int) string { return what[i] })
 	r.limits()
@@ -47,7 +48,7 @@ func (r *reader) describe(head record) {
 			t.What, t.Due = what[i], timers[i]
 			t.Elsewhere = taskElsewhere(what[i], labels[i])
 			if s.list.b != nil {
-				t.Thing = s.worker.uint64(layout.WorkerList)
+				t.Thing = s.thing(kinds[i])
 			}
 			t.Abandoned = s.hold.ended
 		}
@@ -71,6 +72,16 @@ func (r *reader) describe(head record) {
 		}
 	}
 	r.selections()
+}
+
+// thing returns what is the same for all tasks that wait for the same thing as s: where its name
+// stands, if that is a string, or else their list. A Semaphore has a list for each of them, and an
+// RWMutex several.
+func (s *seen) thing(kind string) uint64 {
+	if _, at := s.list.pair(layout.ListOf); kind == "*string" && at != 0 {
+		return at
+	}
+	return s.worker.uint64(layout.WorkerList)
 }
 
 // readScopes reads the scopes that the tasks are in.

@@ -4,6 +4,7 @@ package inspect_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -90,6 +91,37 @@ func TestLag(t *testing.T) {
 			if l := p.Loops[find(p, "lagging")]; l.Running == 0 || l.Lag <= 0 {
 				t.Errorf("task %d has the loop, which is %v late; want a loop that looked some time ago", l.Running, l.Lag)
 			}
+			return nil
+		})
+	})
+}
+
+// TestThings: the tasks that wait for one thing are counted together, also those of a Semaphore, of
+// which each is in a list of its own, and those at several places in the line of an RWMutex.
+func TestThings(t *testing.T) {
+	onLoop(t, "things", func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			permits, other, config := rondo.NewSemaphore(0), rondo.NewSemaphore(0), rondo.RWMutex{Name: "config"}
+			permits.Name, other.Name = "permits", "other"
+			if err := config.RLock(ctx); err != nil {
+				return err
+			}
+			for _, wait := range []func(context.Context) error{
+				permits.Acquire, config.Lock, other.Acquire, config.RLock, permits.Acquire, config.Lock, permits.Acquire,
+			} {
+				g.Go(wait)
+			}
+			var got []string
+			for _, r := range look(g, t, "things").Resources() {
+				if r.Name != "" {
+					got = append(got, fmt.Sprint(r.Kind, " ", r.Name, " ", r.Waiting))
+				}
+			}
+			slices.Sort(got)
+			if want := []string{`lock "config" 2`, `rlock "config" 1`, `semaphore "other" 1`, `semaphore "permits" 3`}; !slices.Equal(got, want) {
+				t.Errorf("tasks wait for %q, want %q", got, want)
+			}
+			g.Cancel(nil)
 			return nil
 		})
 	})
