@@ -99,6 +99,11 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 	}
 	unheld := make(map[uint64]bool)
 	for _, t := range l.Tasks {
+		// This is the loop's account, which is right of a task that ran meanwhile, too.
+		if n, most := l.longSteps(t); n > 0 {
+			add(WarnSteps, t, "has had %s of up to %s in the last %s, and %d of a millisecond or more since it was started: %s",
+				count(n, "step"), short(most), short(lately), max(t.SlowSteps, n), shorter)
+		}
 		if t.Moved {
 			continue
 		}
@@ -111,10 +116,6 @@ func (l *Loop) Warnings(limit time.Duration) []Warning {
 		}
 		if n := perSecond(t.Switches, t.Age); n >= selfWakes && t.yields() {
 			add(WarnSelf, t, "has run %.0f times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop", n)
-		}
-		if n, most := l.longSteps(t); n > 0 {
-			add(WarnSteps, t, "has had %s of up to %s in the last %s, and %d of a millisecond or more since it was started: %s",
-				count(n, "step"), short(most), short(lately), t.SlowSteps, shorter)
 		}
 	}
 	for _, s := range l.LongSteps {

@@ -21,7 +21,9 @@ func TestWarnings(t *testing.T) {
 		{ID: 6, Name: "f", State: "ready", Switches: 5, Age: 10 * time.Second, Stack: yield},
 		{ID: 7, Name: "g", State: "waiting", What: "read", Thing: 10, Since: time.Hour, LongestStep: 150 * time.Millisecond, SlowSteps: 3},
 		{ID: 8, Name: "h", Moved: true, LongestStep: time.Hour},
+		{ID: 9, Name: "i", Moved: true, What: "lock", Since: time.Hour},
 	}, LongSteps: []inspect.Step{
+		{Task: 9, Took: 200 * time.Millisecond, Ago: time.Second},
 		{Task: 7, Took: 110 * time.Millisecond, Ago: 9 * time.Second},
 		{Task: 7, Took: 150 * time.Millisecond, Ago: 10 * time.Second},
 		{Task: 7, Took: time.Second, Ago: 11 * time.Second}, {Task: 2, Took: time.Second, Ago: time.Minute}, // over for long
@@ -32,12 +34,13 @@ func TestWarnings(t *testing.T) {
 		` {nobody holds 3 #3 c waits for lock, which no living task is known to hold: the one that took it has ended without Unlock}` +
 		` {wakes itself 5 #5 e has run 5000 times a second, and is ready again without having waited: it may call Yield, or Sleep with 0, in a loop}` +
 		` {long steps 7 #7 g has had 2 steps of up to 150ms in the last 10s, and 3 of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}` +
+		` {long steps 9 #9 i has had 1 step of up to 200ms in the last 10s, and 1 of a millisecond or more since it was started: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}` +
 		` {long steps 99 #99 had a step of 120ms, 1s ago: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}` +
 		` {long steps 0 a callback, or one of several tasks had a step of 130ms, 1s ago: call rondo.Yield from time to time, or use Offload, unless its process was stopped or had no processor then}]`
 	if got := fmt.Sprint(l.Warnings(time.Second)); got != want {
 		t.Errorf("the warnings are\n%s\nwant\n%s", got, want)
 	}
-	if got := l.Warnings(0); len(got) != 5 {
+	if got := l.Warnings(0); len(got) != 6 {
 		t.Errorf("without a limit: %v", got)
 	}
 	var many inspect.Loop
