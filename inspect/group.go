@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -86,10 +87,8 @@ func (t *Task) kindOfWait() string {
 	}
 	// A name is in quotes.
 	rest := strings.TrimPrefix(t.Waiting, t.What+" ")
-	if strings.HasPrefix(rest, `"`) {
-		if end := strings.LastIndexByte(rest, '"'); end > 0 {
-			return t.What + " " + rest[:end+1]
-		}
+	if name, err := strconv.QuotedPrefix(rest); err == nil && rest[0] == '"' {
+		return t.What + " " + name
 	}
 	return t.What
 }

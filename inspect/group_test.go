@@ -42,6 +42,21 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestNameOfThing: the name of a lock is all that is in the first quotes, whatever quotes are in it
+// and in the name of the task that holds it.
+func TestNameOfThing(t *testing.T) {
+	l := &inspect.Loop{}
+	for i, waiting := range []string{`lock "a \"b\"" held by #1 import "x"`, `lock "a \"b\"" held by #2 import "y"`, `lock held by #1 import "x"`} {
+		l.Tasks = append(l.Tasks, &inspect.Task{ID: uint64(3 + i), State: "waiting", What: "lock", Waiting: waiting, Thing: uint64(7 + i/2), On: 1})
+	}
+	if got, want := fmt.Sprint(l.Resources()), `[{lock "a \"b\"" 1 2 0s 3} {lock  1 1 0s 5}]`; got != want {
+		t.Errorf("the things are %s, want %s", got, want)
+	}
+	if groups := l.Groups(inspect.ByWait); len(groups) != 2 || groups[0].Key != `lock "a \"b\""` || groups[1].Key != "lock" {
+		t.Errorf("the groups are %+v", groups)
+	}
+}
+
 // TestFolded: each stack is a line with its weight, the heaviest first.
 func TestFolded(t *testing.T) {
 	p := &inspect.Program{Go: "go<1", Loops: []*inspect.Loop{groupable()}}
