@@ -170,6 +170,9 @@ func FlightSteps(r *flight.Record, now flight.Mark) []FlightStep {
 	return slices.Collect(flown{Record: r}.steps(now, 0))
 }
 
+// KeepMatching drops the tasks that do not match.
+func KeepMatching(p *Program, filter string) { keepMatching(p, filter, mostJSON) }
+
 // Policy is what the page may do in a browser.
 var Policy = policy
 

@@ -229,6 +229,7 @@ func wantsJSON(req *http.Request) bool {
 
 // keepMatching drops the tasks of each loop that do not match, and those after so many.
 func keepMatching(p *Program, filter string, most int) {
+	filter = strings.ToLower(filter)
 	for _, l := range p.Loops {
 		kept := l.Tasks[:0]
 		for _, t := range l.Tasks {

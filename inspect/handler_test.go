@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,23 @@ func TestHandlerPage(t *testing.T) {
 	page = body(t, get(t, "GET", "/?filter=THREE&refresh=0", "text/html"))
 	if strings.Contains(page, `<td>&lt;two`) || !strings.Contains(page, `<td>three</td>`) || strings.Contains(page, "http-equiv") || !strings.Contains(page, "1 task shown") {
 		t.Errorf("filtered by name, without refresh:\n%s", page)
+	}
+}
+
+// TestLongFilter: a filter of any length is put in small letters once, not anew for each task.
+func TestLongFilter(t *testing.T) {
+	l := new(inspect.Loop)
+	for i := range 1000 {
+		l.Tasks = append(l.Tasks, &inspect.Task{ID: uint64(i), Name: "x"})
+	}
+	allocs := func(filter string) float64 {
+		return testing.AllocsPerRun(1, func() {
+			inspect.KeepMatching(&inspect.Program{Loops: []*inspect.Loop{{Tasks: slices.Clone(l.Tasks)}}}, filter)
+		})
+	}
+	small, large := allocs(strings.Repeat("x", 1<<10)), allocs(strings.Repeat("X", 1<<10))
+	if large > small+float64(len(l.Tasks))/2 {
+		t.Errorf("for %d tasks a filter in capital letters takes %v allocations, one in small letters %v", len(l.Tasks), large, small)
 	}
 }
 

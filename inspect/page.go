@@ -176,6 +176,7 @@ type view struct {
 func newView(p *Program, c pageChoice) view {
 	v := view{Program: p, Script: script, Every: c.every, Filter: c.filter, Hidden: c.hidden()}
 	room := space(loopBytes)
+	filter := strings.ToLower(c.filter)
 	var tasks []row
 	for _, l := range p.Loops {
 		v.Tasks, v.Unread = v.Tasks+len(l.Tasks)+l.Omitted, v.Unread+l.Omitted
@@ -185,7 +186,7 @@ func newView(p *Program, c pageChoice) view {
 			v.MoreLoops++
 		}
 		for _, t := range l.Tasks {
-			if matches(t, c.filter) {
+			if matches(t, filter) {
 				tasks = append(tasks, row{t, l})
 			}
 		}
@@ -328,12 +329,12 @@ func treeText(p *Program) string {
 	return out.String()
 }
 
-// matches reports whether the text occurs in what is said of the task.
+// matches reports whether a text in small letters, which may be of any length, occurs in what is
+// said of the task.
 func matches(t *Task, text string) bool {
 	if text == "" {
 		return true
 	}
-	text = strings.ToLower(text)
 	for _, s := range []string{t.Name, t.State, t.Waiting, t.Func, "#" + strconv.FormatUint(t.ID, 10)} {
 		if strings.Contains(strings.ToLower(s), text) {
 			return true
