@@ -165,6 +165,10 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	}
 	serving.Lock()
 	defer serving.Unlock()
+	// Whoever has gone while others were answered is not waited for, however many these are.
+	if err := req.Context().Err(); err != nil {
+		return "", nil, err
+	}
 	if flight {
 		return "application/json", body, writeFlight(body, q.Get("last"))
 	}

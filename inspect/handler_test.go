@@ -114,6 +114,21 @@ func TestHandlerPage(t *testing.T) {
 	}
 }
 
+// TestHandlerGone: for a client that has gone while others were answered no snapshot is taken.
+func TestHandlerGone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, query := range []string{"", "?format=json", "?format=metrics", "?format=flight"} {
+		recorder := httptest.NewRecorder()
+		req := httptest.NewRequestWithContext(ctx, "GET", "/"+query, nil)
+		req.Host = "localhost"
+		inspect.Handler().ServeHTTP(recorder, req)
+		if text := recorder.Body.String(); recorder.Code != http.StatusInternalServerError || !strings.Contains(text, context.Canceled.Error()) {
+			t.Errorf("%q: status %d\n%s", query, recorder.Code, text)
+		}
+	}
+}
+
 // TestLongFilter: a filter of any length is put in small letters once, not anew for each task.
 func TestLongFilter(t *testing.T) {
 	l := new(inspect.Loop)
