@@ -84,6 +84,7 @@ func (r *reader) flight(known *Loop, last time.Duration) FlightLoop {
 	}
 	now := flight.Mark{At: r.now, Ran: uint32(record.Ran), Taken: uint32(after.uint64(layout.LoopSteps)), Task: uint32(r.running(after))}
 	epoch, last64 := time.Duration(head.uint64(layout.LoopEpoch)), after.uint64(layout.LoopSpawned)
+	last = min(last, allOfIt)
 	// What ran as long again before that may have woken a task.
 	for step := range record.steps(now, r.now-2*int64(last)) {
 		if step.To < time.Duration(r.now)-last {

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +103,28 @@ func TestFlight(t *testing.T) {
 			t.Fatalf("after %+v came %+v", before, s)
 		}
 	}
+}
+
+// TestFlightOfAll: the longest time that there is asks for all of the record.
+func TestFlightOfAll(t *testing.T) {
+	onLoop(t, "flown", func(ctx context.Context) error {
+		if err := pingPong(3000)(ctx); err != nil {
+			return err
+		}
+		target, err := inspect.OpenProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		f, err := target.Flight(math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(f.Loops, func(l inspect.FlightLoop) bool { return l.Name == "flown" }); i < 0 || len(f.Loops[i].Steps) < 3000 {
+			t.Errorf("of all there is %+v", f.Loops)
+		}
+		return nil
+	})
 }
 
 // TestFlightTrace: the timeline is JSON, with a slice for each step, and an arrow for each wake-up
