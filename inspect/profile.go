@@ -42,10 +42,10 @@ func (r *Profile) add(stack string, n int64) {
 // AddBetween adds, in microseconds, where the tasks of a program spent the time between two
 // snapshots with stacks, of which f is the flight for that time; f may be nil. The time in which
 // a task ran is the time that the loop charged it with. The time in which it was ready is from
-// the flight. For the rest it counts as waiting, where it waits in the second snapshot. Of a task
-// that ran meanwhile, what it waits for is not known. Of a task that has ended, only the steps in
-// f count. A step that is also in the flight of an earlier call counts only from the end of that
-// flight.
+// the flight. A task that ran, or was ready, all the time counts as that. For the rest it counts as
+// waiting, where it waits in the second snapshot. Of a task that ran meanwhile, what it waits for
+// is not known. Of a task that has ended, only the steps in f count. A step that is also in the
+// flight of an earlier call counts only from the end of that flight.
 func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 	r.title = after.Go + ", until " + after.Taken.Format("2006-01-02 15:04:05")
 	shapes := make(map[*Frame]string)
@@ -58,7 +58,8 @@ func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 		ready := r.addEnded(l, f.loop(l.ID), l.Uptime-earlier.Uptime)
 		for _, t := range l.Tasks {
 			left, ran := min(l.Uptime-earlier.Uptime, t.Age), t.Busy
-			if b := earlier.taskOf(t.ID); b != nil {
+			b := earlier.taskOf(t.ID)
+			if b != nil {
 				ran -= b.Busy
 			}
 			part := func(what string, long time.Duration) {
@@ -66,11 +67,29 @@ func (r *Profile) AddBetween(before, after *Program, f *Flight) {
 				left -= long
 				r.add(t.Func+";"+what, long.Microseconds())
 			}
+			if state := lasted(b, t); state != "" {
+				part("["+state+"]", left)
+			}
 			part("[running]", ran)
 			part("[ready]", ready[t.ID])
 			part(t.wallStack(shapes, ready != nil), left)
 		}
 	}
+}
+
+// lasted returns running or ready if a task was that all the time between two snapshots, of which
+// neither its account nor the flight knows before it waits, or runs; else "".
+func lasted(before, after *Task) string {
+	if before == nil || before.Moved || after.Moved || before.Switches != after.Switches || before.State != after.State {
+		return ""
+	}
+	switch {
+	case after.State == "new" && after.What == "":
+		return "ready"
+	case after.State == "running", after.State == "ready":
+		return after.State
+	}
+	return ""
 }
 
 // addEnded returns for how long each task was ready, and adds the steps of those that have ended,
@@ -121,7 +140,7 @@ func (t *Task) wallStack(shapes map[*Frame]string, apart bool) string {
 		return "(waited and ran)"
 	}
 	what := t.kindOfWait()
-	if t.State != "waiting" && apart {
+	if t.State != "waiting" && t.What == "" && apart {
 		what = "waited"
 	}
 	stack := folded(t.Stack, shapes) + ";" + inBrackets(what)

@@ -43,6 +43,33 @@ main.ended;[ready] 2
 	}
 }
 
+// TestWallLasts: what a task did at both ends of the time and in between counts as that, though its
+// step has not ended, or not begun.
+func TestWallLasts(t *testing.T) {
+	at := func(up time.Duration, switches uint64) *inspect.Program {
+		return &inspect.Program{Loops: []*inspect.Loop{{ID: 1, Uptime: up, Tasks: []*inspect.Task{
+			{ID: 1, Func: "main.computes", State: "running", Age: time.Hour, Switches: 5},
+			{ID: 2, Func: "main.starved", State: "ready", Age: time.Hour, Switches: 5},
+			{ID: 3, Func: "main.begins", State: "new", Age: time.Hour},
+			{ID: 4, Func: "main.limited", State: "new", What: "limit", Waiting: "limit of 2 tasks", Age: time.Hour},
+			{ID: 5, Func: "main.again", State: "ready", Age: time.Hour, Switches: switches},
+		}}}}
+	}
+	f := &inspect.Flight{Loops: []inspect.FlightLoop{{ID: 1}}}
+	p := inspect.NewWallProfile()
+	p.AddBetween(at(0, 5), at(time.Millisecond, 6), f)
+	var b strings.Builder
+	want := `main.again;(no stack);[waited] 1000
+main.begins;[ready] 1000
+main.computes;[running] 1000
+main.limited;(no stack);[limit] 1000
+main.starved;[ready] 1000
+`
+	if err := p.WriteFolded(&b); err != nil || b.String() != want {
+		t.Errorf("%v:\n%swant\n%s", err, b.String(), want)
+	}
+}
+
 // TestWallAcross: a step across the border of two windows counts once, and before the first window
 // nothing does.
 func TestWallAcross(t *testing.T) {
