@@ -134,7 +134,7 @@ func (s *screen) servers() []string {
 	var lines []string
 	for i, server := range all {
 		if i == mostServers {
-			lines[i-1] = cut(lines[i-1], max(0, s.width-16)) + fmt.Sprintf(", and %d more", len(all)-i)
+			lines[i-1] = cut(cut(lines[i-1], max(0, s.width-16))+fmt.Sprintf(", and %d more", len(all)-i), s.width)
 			break
 		}
 		lines = append(lines, cut("server "+server.String(), s.width))

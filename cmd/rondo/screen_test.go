@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,6 +263,18 @@ func TestFramesOfAllSizes(t *testing.T) {
 				t.Errorf("the cursor is out of sight: %s", s.names())
 			}
 		}
+	}
+}
+
+// TestFrameOfManyServers: the line that counts the servers for which there is no room fits, too.
+func TestFrameOfManyServers(t *testing.T) {
+	p := pictured(0)
+	p.Loops[0].Servers = slices.Repeat(p.Loops[0].Servers, mostServers+1)
+	for width := 1; width < 60; width++ {
+		s := newTestScreen(t, width, 24)
+		s.Init()
+		s.give(p)
+		s.frame()
 	}
 }
 
