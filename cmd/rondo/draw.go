@@ -165,8 +165,11 @@ func (g loopRates) alarm() string {
 
 // title is the line about the process.
 func (s *screen) title() string {
-	p := s.now.picture
-	text := fmt.Sprintf("%s, %s: %s in %s", s.name, p.Go, plural(s.now.size, "task"), plural(len(p.Loops), "loop"))
+	p, tasks := s.now.picture, s.now.size
+	for _, l := range p.Loops {
+		tasks += l.Omitted
+	}
+	text := fmt.Sprintf("%s, %s: %s in %s", s.name, p.Go, plural(tasks, "task"), plural(len(p.Loops), "loop"))
 	clock := p.Taken.Format(time.TimeOnly)
 	if s.history.back > 0 {
 		return s.reverse(pad(cut(fmt.Sprintf("%s ago, at %s: %s", stretch(s.history.ago()), clock, text), s.width), s.width, false))
@@ -193,7 +196,7 @@ func (s *screen) loopTable() []string {
 			busy = strconv.Itoa(int(100*g.busy+0.5)) + "%"
 		}
 		rows = append(rows, []string{
-			g.Name, count(len(g.tasks)), connections(g.Loop), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
+			g.Name, count(len(g.tasks) + g.Omitted), connections(g.Loop), rate(g.known, g.switches), rate(g.known, g.turns), busy, stretch(g.Lag),
 			count(g.Ready), count(g.Timers), count(g.Offloads),
 		})
 	}

@@ -266,6 +266,18 @@ func TestFramesOfAllSizes(t *testing.T) {
 	}
 }
 
+// TestFrameOfPart: of a program with more tasks than were read the screen counts all.
+func TestFrameOfPart(t *testing.T) {
+	p := pictured(0)
+	p.Loops[0].Omitted = 150_000 - len(p.Loops[0].Tasks)
+	s := newTestScreen(t, 80, 24)
+	s.Init()
+	s.give(p)
+	if text := s.frame(); strings.Count(text, "150,000") != 2 {
+		t.Errorf("the program and its loop have 150,000 tasks:\n%s", text)
+	}
+}
+
 // TestFrameOfManyServers: the line that counts the servers for which there is no room fits, too.
 func TestFrameOfManyServers(t *testing.T) {
 	p := pictured(0)
