@@ -164,7 +164,8 @@ func (r *remote) Flight(last time.Duration) (*inspect.Flight, error) {
 		l := &f.Loops[i]
 		l.Name, l.Lost = printable(l.Name), printable(l.Lost)
 		for k := range l.Steps {
-			l.Steps[k].Name = printable(l.Steps[k].Name)
+			s := &l.Steps[k]
+			s.Name, s.Kind = printable(s.Name), printable(s.Kind)
 		}
 	}
 	return f, err
@@ -174,7 +175,7 @@ func (r *remote) Flight(last time.Duration) (*inspect.Flight, error) {
 func (r *remote) answer(req *http.Request, most int64, read func(body io.Reader) error) error {
 	res, err := r.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s cannot be reached: %w", r.at.Redacted(), cause(err))
+		return fmt.Errorf("%s cannot be reached: %s", r.at.Redacted(), cause(err))
 	}
 	defer res.Body.Close()
 	if err := r.refused(res); err != nil {
@@ -186,19 +187,20 @@ func (r *remote) answer(req *http.Request, most int64, read func(body io.Reader)
 	case body.N <= 0:
 		return fmt.Errorf("the answer of %s has more than %d bytes", r.at.Redacted(), most)
 	case err != nil:
-		return fmt.Errorf("%s: %w", r.at.Redacted(), cause(err))
+		return fmt.Errorf("%s: %s", r.at.Redacted(), cause(err))
 	}
 	return nil
 }
 
 // cause leaves out of an error of the client what it was asked for, which has the query and may
-// have a password.
-func cause(err error) error {
+// have a password. Some errors quote what has come from there as it is, such as the names in a
+// certificate.
+func cause(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
-		return u.Err
+		err = u.Err
 	}
-	return err
+	return printable(err.Error())
 }
 
 // refused says why an answer has no snapshot; nil if it may have one.

@@ -5,8 +5,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -257,6 +265,49 @@ func TestRemotePrintable(t *testing.T) {
 		if out == "" || strings.ContainsAny(out+failed, "\x1b\a\u202e") {
 			t.Errorf("%s writes %q, %q", verb, out, failed)
 		}
+	}
+}
+
+// TestRemoteErrorPrintable: nor does an error that quotes what has come.
+func TestRemoteErrorPrintable(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"a \x1b[2J name"}, NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, is, is, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(inspect.Handler())
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	at := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	if status, _, failed := invoke("ps", at); status != exitFailed || !strings.Contains(failed, "certificate is valid for a ?[2J name, not localhost") {
+		t.Errorf("status %d, %q", status, failed)
+	}
+}
+
+// TestRemoteFlightPrintable: nor does what the tasks did, of which a flame graph has the kinds.
+func TestRemoteFlightPrintable(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"Loops":[{"Name":"a\u001b","Lost":"b\u001b","Steps":[{"Name":"c\u001b","Kind":"d\u001b"}]}]}`))
+	}))
+	t.Cleanup(server.Close)
+	u, err := parseURL(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := openURL(u, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if f, err := r.Flight(time.Second); err != nil || fmt.Sprint(f.Loops) != "[{0 a? [{0 c? d? 0s 0s false 0 0s}] b?}]" {
+		t.Errorf("%v, %v", f, err)
 	}
 }
 
