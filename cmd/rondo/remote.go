@@ -144,7 +144,16 @@ func (r *remote) Snapshot(o inspect.Options) (*inspect.Program, error) {
 		p, err = inspect.ReadJSON(body)
 		return err
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range p.Loops {
+		// What is concluded from the others is not all that there is to conclude.
+		if l.Omitted > 0 && l.Short == "" {
+			l.Short = "the answer lacks " + plural(l.Omitted, "task")
+		}
+	}
+	return p, nil
 }
 
 // Flight asks the program what its tasks did.

@@ -268,6 +268,27 @@ func TestRemotePrintable(t *testing.T) {
 	}
 }
 
+// TestRemoteLacksTasks: of a program with more tasks than an answer has nobody can say that nothing
+// looks wrong.
+func TestRemoteLacksTasks(t *testing.T) {
+	var text bytes.Buffer
+	p := &inspect.Program{Go: "go1.26", Loops: []*inspect.Loop{{Name: "large", Exact: true, Omitted: 50_000}}}
+	if err := p.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text.Bytes()) // the client says what is missing
+	}))
+	t.Cleanup(server.Close)
+	for verb, want := range map[string]int{"check": exitUnread, "tree": exitDone, "ps": exitDone} {
+		status, out, failed := invoke(verb, server.URL)
+		if status != want || failed != "" || !strings.Contains(out, "; the answer lacks 50,000 tasks\n") || strings.Contains(out, "Nothing looks wrong") {
+			t.Errorf("%s: status %d, want %d, %q\n%s", verb, status, want, failed, out)
+		}
+	}
+}
+
 // TestRemoteErrorPrintable: nor does an error that quotes what has come.
 func TestRemoteErrorPrintable(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
