@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,19 +145,22 @@ func (f *flamed) watch() (_ *inspect.Profile, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(stop)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { interrupt(t) })()
 	o := inspect.Options{Stacks: true, MaxTime: f.time, MaxMemory: int64(f.memory) * 1_000_000}
 	profile, end := inspect.NewWallProfile(), time.Now().Add(f.wall)
 	before, err := t.Snapshot(o)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, errNothing
+	case err != nil:
 		return nil, err
 	}
 	for looks := 0; ; looks++ {
 		took := time.Since(before.Taken)
 		select {
-		case <-stop:
+		case <-ctx.Done():
 			return profile, nil
 		case <-time.After(min(max(f.every, 9*took), max(time.Until(end), quickest))):
 		}
@@ -166,6 +170,8 @@ func (f *flamed) watch() (_ *inspect.Profile, err error) {
 			flight, err = t.Flight(after.Taken.Sub(before.Taken))
 		}
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return profile, nil
 		case err != nil && looks == 0:
 			return nil, err
 		case errors.Is(err, os.ErrProcessDone):

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -76,30 +77,35 @@ func runRecord(c *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(stop)
-	err = record(c.out, t, inspect.Options{Stacks: stacks}, every, length, stop)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { interrupt(t) })()
+	err = record(ctx, c.out, t, inspect.Options{Stacks: stacks}, every, length)
 	return cmp.Or(err, t.Close())
 }
 
-// record writes snapshots until the time is over, the process ends or a signal comes.
-func record(w io.Writer, t subject, o inspect.Options, every, length time.Duration, stop <-chan os.Signal) error {
+// errNothing says that nothing was seen before a signal came.
+var errNothing = errors.New("it was ended before it had seen anything")
+
+// record writes snapshots until the time is over, the process ends or ctx does.
+func record(ctx context.Context, w io.Writer, t subject, o inspect.Options, every, length time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for end, n := time.Now().Add(length), 0; ; n++ {
 		p, err := t.Snapshot(o)
-		if errors.Is(err, os.ErrProcessDone) && n > 0 {
+		switch {
+		case err != nil && n > 0 && (errors.Is(err, os.ErrProcessDone) || ctx.Err() != nil):
 			return nil
-		}
-		if err != nil {
+		case err != nil && ctx.Err() != nil:
+			return errNothing
+		case err != nil:
 			return err
 		}
 		if err := p.WriteJSON(w); err != nil {
 			return fmt.Errorf("cannot write the output; look at where it goes: %w", err)
 		}
 		select {
-		case <-stop:
+		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
 			if now.After(end) {

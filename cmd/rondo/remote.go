@@ -48,6 +48,8 @@ type remote struct {
 	at     url.URL
 	token  string
 	client http.Client
+	ctx    context.Context // of all requests
+	stop   context.CancelFunc
 }
 
 // isURL reports whether an argument is a URL rather than the number of a process.
@@ -83,6 +85,7 @@ func openURL(u *url.URL, token string) (*remote, error) {
 		return nil, fmt.Errorf("a password or %s is not sent to %s in the clear: use https, or leave it out", tokenName, u.Host)
 	}
 	r := &remote{at: *u, token: token}
+	r.ctx, r.stop = context.WithCancel(context.Background())
 	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return r, nil
 }
@@ -133,7 +136,7 @@ func (r *remote) Snapshot(o inspect.Options) (*inspect.Program, error) {
 	if most <= 0 {
 		most = mostAnswer
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := context.WithTimeout(r.ctx, wait)
 	defer cancel()
 	req, err := r.request(ctx, o)
 	if err != nil {
@@ -158,7 +161,7 @@ func (r *remote) Snapshot(o inspect.Options) (*inspect.Program, error) {
 
 // Flight asks the program what its tasks did.
 func (r *remote) Flight(last time.Duration) (*inspect.Flight, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	ctx, cancel := context.WithTimeout(r.ctx, longestWait)
 	defer cancel()
 	q := r.at.Query()
 	q.Set("format", "flight")
@@ -241,7 +244,15 @@ func printable(text string) string {
 	}, text)
 }
 
+// interrupt ends a wait for what does not answer. Of a process nothing is waited for.
+func interrupt(s subject) {
+	if r, ok := s.(*remote); ok {
+		r.stop()
+	}
+}
+
 func (r *remote) Close() error {
+	r.stop()
 	r.client.CloseIdleConnections()
 	return nil
 }

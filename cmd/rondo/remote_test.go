@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -308,6 +309,42 @@ func TestRemoteErrorPrintable(t *testing.T) {
 	at := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 	if status, _, failed := invoke("ps", at); status != exitFailed || !strings.Contains(failed, "certificate is valid for a ?[2J name, not localhost") {
 		t.Errorf("status %d, %q", status, failed)
+	}
+}
+
+// TestRemoteSilent: a program that does not answer keeps no verb from its end.
+func TestRemoteSilent(t *testing.T) {
+	asked := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		asked <- true
+		<-req.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	for _, args := range []string{"record", "flame --wall 1h"} {
+		c := start(t, append(strings.Fields(args), server.URL)...)
+		<-asked
+		c.signal(os.Interrupt)
+		c.end()
+		if said := c.stderr.String(); c.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, "it was ended before it had seen anything") {
+			t.Errorf("%s has ended with %v and %q", args, c.ProcessState, said)
+		}
+	}
+	u, err := parseURL(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := openURL(u, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, over := &source{target: r}, make(chan snapshot)
+	go func() { over <- src.take(wish{}) }()
+	<-asked
+	if err := src.close(); err != nil {
+		t.Error(err)
+	}
+	if s := <-over; s.err == nil || !strings.Contains(s.err.Error(), context.Canceled.Error()) {
+		t.Errorf("the snapshot that was asked for at the end of top failed with %v", s.err)
 	}
 }
 

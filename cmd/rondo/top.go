@@ -132,6 +132,7 @@ func (c *source) take(w wish) snapshot {
 }
 
 func (c *source) close() error {
+	interrupt(c.target) // what is being taken has the lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.target
