@@ -18,6 +18,8 @@ func advice(state string, calls []string, callback, cancelled bool) string {
 	switch {
 	case how == "" && cancelled:
 		return "it goes on although its scope is cancelled, where each wait fails at once; return the error of the wait, or of rondo.Check"
+	case how == "" && strings.HasPrefix(state, "GC assist"):
+		return "it allocates faster than the garbage collector frees; allocate less, raise GOGC or GOMEMLIMIT, or use Offload"
 	case how == "":
 		return "it is computing; call rondo.Yield from time to time, or use Offload"
 	}

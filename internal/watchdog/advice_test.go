@@ -28,6 +28,7 @@ func TestAdvice(t *testing.T) {
 		{"sleep", "time.Sleep", false, "it is in time.Sleep; use rondo.Sleep"},
 		{"sleep", "time.Sleep", true, "it is in time.Sleep; start a task with Go"},
 		{"running", "strings.Repeat", false, "it is computing"},
+		{"GC assist wait, 2 minutes", "runtime.gcParkAssist runtime.mallocgc", false, "it allocates faster than the garbage collector frees; allocate less"},
 	} {
 		if said := advice(c.state, strings.Fields(c.calls), c.callback, false); !strings.Contains(said, c.want) {
 			t.Errorf("%s in %s: it says %q, want %q", c.state, c.calls, said, c.want)
