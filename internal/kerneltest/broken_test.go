@@ -22,16 +22,7 @@ func TestCondAfterAPanic(t *testing.T) {
 			err := r.Run(t.Context(), func(ctx context.Context) error {
 				c := rondo.Cond{L: new(rondo.Mutex)}
 				h := hostileContext{nil, method, make(chan struct{}), new(atomic.Bool)}
-				bad := rondo.Go(ctx, func(ctx context.Context) error {
-					if err := errors.Join(c.L.Lock(ctx), rondo.Yield(ctx)); err != nil {
-						return err
-					}
-					defer c.L.Unlock()
-					h.Context = ctx
-					h.armed.Store(method == "Done")
-					return c.Wait(h)
-				})
-				rondo.Go(ctx, func(ctx context.Context) error {
+				other := func(ctx context.Context) error {
 					if err := c.L.Lock(ctx); err != nil {
 						return err
 					}
@@ -42,6 +33,20 @@ func TestCondAfterAPanic(t *testing.T) {
 					}
 					c.L.Unlock()
 					return nil
+				}
+				bad := rondo.Go(ctx, func(ctx context.Context) error {
+					if err := c.L.Lock(ctx); err != nil {
+						return err
+					}
+					defer c.L.Unlock()
+					for k := rondo.Go(ctx, other); k.Info().Waiting != "lock"; {
+						if err := rondo.Yield(ctx); err != nil {
+							return err
+						}
+					}
+					h.Context = ctx
+					h.armed.Store(method == "Done")
+					return c.Wait(h)
 				})
 				p, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx))
 				if !panicked || p.Value != "hostile "+method {
