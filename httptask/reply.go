@@ -649,7 +649,7 @@ func (w *reply) notify() {
 func (w *reply) watch() {
 	loop := w.n.loop
 	if !loop.Inside() {
-		_ = loop.Post(w.watch) // the handler waits for this goroutine, so the loop has not ended
+		_ = loop.Post(w.watchSoon) // the handler waits for this goroutine, so the loop has not ended
 		return
 	}
 	if w.watching || w.isOver() || w.n.taken || w.n.left.Load() {
@@ -677,8 +677,18 @@ func (w *reply) Ready() {
 		w.look()
 		return
 	}
-	// It may be a part of a record: a task finds out whether there is something to read.
-	w.scope.Go(func(context.Context) error { w.watch(); return nil })
+	w.watchSoon()
+}
+
+// watchSoon is watch for a callback. With TLS, what has come may be a part of a record: a task
+// finds out whether there is something to read.
+func (w *reply) watchSoon() {
+	switch {
+	case w.n.tls == nil:
+		w.watch()
+	case !w.isOver():
+		w.scope.Go(func(context.Context) error { w.watch(); return nil })
+	}
 }
 
 // look cancels the handler if the client has ended its side. What else there is to read is

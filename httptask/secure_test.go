@@ -310,6 +310,38 @@ func TestGoneTLS(t *testing.T) {
 	}
 }
 
+// TestBodyReadElsewhereTLS: a goroutine reads a body to its end, and by then the client has sent
+// its next request. Whether the client has left is found out in a task, not in a callback.
+func TestBodyReadElsewhereTLS(t *testing.T) {
+	sent := make(chan struct{})
+	s, config := secured(func(w http.ResponseWriter, r *http.Request) {
+		n, err := rondo.Offload(r.Context(), func(context.Context) (int64, error) {
+			<-sent
+			return io.Copy(io.Discard, r.Body)
+		})
+		fmt.Fprintf(w, "read %d, %v. ", n, err)
+	})
+	post := func(length int, field string) string {
+		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: h\r\n%sContent-Length: %d\r\n\r\n%s", field, length, strings.Repeat("a", length))
+	}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c, err := tls.Dial("tcp", address, config)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			say(c, post(6000, "")+post(30_000, "Connection: close\r\n"))
+			close(sent)
+			got, err := io.ReadAll(c)
+			if !strings.Contains(string(got), "read 6000, <nil>. ") || !strings.HasSuffix(string(got), "read 30000, <nil>. ") || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+			return nil
+		})
+	})
+}
+
 // TestTLSFiles: certificate and key may be files. One that is missing is an error of ServeTLS,
 // which closes the listener.
 func TestTLSFiles(t *testing.T) {
