@@ -210,6 +210,9 @@ func (s *Server) shutdownOwn(ctx context.Context) (known bool, err error) {
 	for _, e := range all {
 		e.end()
 	}
+	for _, e := range engines { // before any of them is waited for
+		peer.Stop(e.server)
+	}
 	if others {
 		err = s.shutdown(ctx)
 	} else {

@@ -299,6 +299,50 @@ func TestTLSInCluster(t *testing.T) {
 	})
 }
 
+// TestShutdownOfTwoListeners: while a request of one listener runs, a Shutdown has closed the other
+// one and its idle connections.
+func TestShutdownOfTwoListeners(t *testing.T) {
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		done := false
+		w.Host("server", func(ctx context.Context) error {
+			var asked, free rondo.Event
+			s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				asked.Set()
+				_ = free.Wait(r.Context())
+			})}}
+			var conns []net.Conn
+			for _, port := range []string{":80", ":81"} {
+				l, err := socket.Listen(ctx, "tcp", port)
+				if err != nil {
+					return err
+				}
+				rondo.Go(ctx, func(ctx context.Context) error { _ = s.Serve(ctx, l); return nil })
+				c, err := socket.Dial(ctx, "tcp", "server"+port)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				conns = append(conns, c)
+			}
+			say(conns[0], get)
+			_ = asked.Wait(ctx)
+			down := rondo.Go(ctx, s.Shutdown)
+			_, err := conns[1].Read(make([]byte, 1))
+			_, refused := socket.Dial(ctx, "tcp", "server:81")
+			if err != io.EOF || refused == nil {
+				t.Errorf("while a request runs, the idle connection of another listener: %v; a new one: %v", err, refused)
+			}
+			free.Set()
+			done = down.Wait(ctx) == nil
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+		if !done {
+			t.Error("Shutdown has not returned")
+		}
+	})
+}
+
 // hijackEnds are the ways in which a Server ends that has the Grace, and how long a handler that
 // has taken its connection over may go on then.
 var hijackEnds = []struct {

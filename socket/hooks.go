@@ -20,6 +20,7 @@ func init() {
 		n.Panics.Add(1)
 	}
 	peer.CloseIdle = func(server any) { server.(*Server).closeIdle() }
+	peer.Stop = func(server any) { server.(*Server).beginShutdown() }
 	peer.Watch = func(c net.Conn, w peer.Watcher) bool {
 		o, ok := c.(observable)
 		return ok && o.observe(w)

@@ -29,14 +29,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return rondo.Check(ctx)
 	}
 	s.mustNotServe(ctx)
-	s.mu.Lock()
-	s.ending = true
-	loop, done := s.loop, s.done
-	s.mu.Unlock()
+	loop, done := s.beginShutdown()
 	if loop == nil {
 		return nil
 	}
-	on(loop, s.stop)
 	_, err := done.Wait(ctx)
 	if errtree.Is(err, rondo.ErrLoopClosed) {
 		return nil // all that it served ended with the loop
@@ -45,6 +41,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		on(loop, s.cancelConns)
 	}
 	return err
+}
+
+// beginShutdown ends accepting. The loop is nil if the Server has not begun to serve.
+func (s *Server) beginShutdown() (loop kernel.Loop, done *rondo.Future[struct{}]) {
+	s.mu.Lock()
+	s.ending = true
+	loop, done = s.loop, s.done
+	s.mu.Unlock()
+	if loop != nil {
+		on(loop, s.stop)
+	}
+	return loop, done
 }
 
 // mustNotServe panics if the task that calls Shutdown runs a Handler of s, for which it would wait.

@@ -55,6 +55,10 @@ type Hooks struct {
 	TLS *tls.Config
 }
 
+// Stop begins the Shutdown of server, as its method does, and does not wait: the listeners and the
+// idle connections are closed. Any goroutine may call it.
+var Stop func(server any)
+
 // A Watcher is called once, on the loop, when there may be something to read. It must not
 // wait.
 type Watcher interface{ Ready() }
