@@ -33,6 +33,7 @@ type connection struct {
 	session session               // it goes on as one; nil: it does not
 	remote  string
 	started bool        // Serve was called
+	heads   bool        // the head of a request is being read
 	used    bool        // a request was read
 	post    bool        // the last one was a POST
 	timed   bool        // a deadline for reading is set
@@ -209,6 +210,33 @@ func (n *connection) Closed() {
 // session of the program.
 func (n *connection) Keeps() bool { return !n.used || n.session != nil }
 
+// headAtEnd is how long the handshake, or the first request, of a connection may take to come when
+// the server ends, as in net/http.
+const headAtEnd = 5 * time.Second
+
+// Ends limits the time for what has not come as a whole: the client may never send the rest. To
+// net/http, too, a connection that waits for its next request is idle.
+func (n *connection) Ends() {
+	limit, handshake := n.engine.headerTimeout(), n.engine.secure != nil && n.tls == nil
+	if handshake {
+		limit = n.engine.handshakeLimit()
+	}
+	switch {
+	case !n.heads && !handshake:
+	case n.used:
+		n.readBy(past)
+	case limit <= 0 || limit > headAtEnd:
+		n.readBy(n.now().Add(headAtEnd))
+	}
+}
+
+// readsHead notes that a head is to be read.
+func (n *connection) readsHead() {
+	if n.heads = true; n.engine.ending.Load() {
+		n.Ends()
+	}
+}
+
 // Serve answers what has come. It is called when a Read would not wait.
 func (n *connection) Serve(ctx context.Context) error {
 	if n.session != nil {
@@ -221,6 +249,7 @@ func (n *connection) Serve(ctx context.Context) error {
 		}
 	}()
 	if !n.started {
+		n.readsHead()
 		if n.engine.other != nil && n.tls == nil && x.prefaced() {
 			early, _ := x.in.Peek(x.in.Buffered())
 			defer x.release() // x.in is not for the program
@@ -259,8 +288,9 @@ func (n *connection) start() {
 func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 	e := n.engine
 	if n.used {
+		n.readsHead()
 		// The next request begins with its first bytes, and with it the time for its head.
-		if _, err := x.in.Peek(4); err != nil {
+		if _, err := x.in.Peek(4); err != nil || e.ending.Load() {
 			return false
 		}
 		var by time.Time
@@ -272,13 +302,14 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 	limit := e.headLimit()
 	x.src.remain = limit
 	w, err := n.readRequest(x)
+	n.heads = false
 	if d := e.http.WriteTimeout; d > 0 {
 		n.writeBy(n.now().Add(d))
 	}
 	if x.src.remain != limit {
 		n.setState(http.StateActive)
 	}
-	if e.ending.Load() && n.used {
+	if e.ending.Load() && (n.used || err != nil) {
 		return false
 	}
 	n.used = true

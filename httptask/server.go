@@ -344,7 +344,9 @@ func (s *Server) beginQuiet() *quiet {
 }
 
 // Shutdown ends the Server gracefully: it closes the listeners and idle connections,
-// waits until all requests have been answered, and returns nil. If ctx is cancelled
+// waits until all requests have been answered, and returns nil. A connection of which a part of
+// a request's head has come is idle, too; a new one has 5 s to send the rest, and as long for a
+// handshake of TLS. If ctx is cancelled
 // first, it cancels the tasks of the remaining requests with http.ErrServerClosed,
 // closes their connections, and returns the cause. Serve still waits for the handlers
 // to return.

@@ -343,6 +343,60 @@ func TestShutdownOfTwoListeners(t *testing.T) {
 	})
 }
 
+// TestShutdownInHead: a client that has sent a part of a request, its first one or a later one, or
+// of a handshake, and never sends the rest, does not keep a Shutdown from its end.
+func TestShutdownInHead(t *testing.T) {
+	certificate, _ := certificate()
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		cryptotest.SetGlobalRandom(t, 1)
+		done := false
+		w.Host("server", func(ctx context.Context) error {
+			for _, sent := range []struct{ whole, part string }{{"", "GET / HTTP/1.1\r\n"}, {get, "GE"}, {"", "\x16\x03\x01"}} {
+				s := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler(), WriteTimeout: 24 * time.Hour}}
+				l, err := socket.Listen(ctx, "tcp", ":80")
+				if err != nil {
+					return err
+				}
+				serve := s.Serve
+				if sent.part[0] == 0x16 {
+					s.HTTP.ErrorLog, s.HTTP.TLSConfig = silent, &tls.Config{Certificates: []tls.Certificate{certificate}}
+					serve = func(ctx context.Context, l net.Listener) error { return s.ServeTLS(ctx, l, "", "") }
+				}
+				served := rondo.Go(ctx, func(ctx context.Context) error { _ = serve(ctx, l); return nil })
+				c, err := socket.Dial(ctx, "tcp", "server:80")
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				if say(c, sent.whole); sent.whole != "" {
+					a, err := http.ReadResponse(bufio.NewReader(c), nil)
+					if err == nil {
+						_, err = io.ReadAll(a.Body)
+					}
+					if err != nil {
+						return err
+					}
+				}
+				say(c, sent.part)
+				_ = rondo.Sleep(ctx, time.Second)
+				if err := s.Shutdown(ctx); err != nil {
+					return err
+				}
+				if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
+					t.Errorf("after %q, the client gets %q, %v", sent, got, err)
+				}
+				_ = served.Wait(ctx)
+			}
+			done = true
+			return nil
+		})
+		_ = rondo.Sleep(ctx, time.Hour)
+		if !done {
+			t.Error("Shutdown has not returned")
+		}
+	})
+}
+
 // hijackEnds are the ways in which a Server ends that has the Grace, and how long a handler that
 // has taken its connection over may go on then.
 var hijackEnds = []struct {

@@ -137,8 +137,11 @@ func (b *sessions) end() {
 	}
 	b.ending = true
 	for _, e := range b.conns {
-		if e.is == sessionWatching {
+		switch {
+		case e.is == sessionWatching:
 			b.enqueue(e)
+		case e.own != nil:
+			e.own.Ends()
 		}
 	}
 	b.changed.Wake()

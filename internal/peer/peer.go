@@ -23,6 +23,9 @@ type Session interface {
 	// Closed is called once, after the server has closed the connection.
 	Closed()
 
+	// Ends is called when the server is to end and the connection is not idle.
+	Ends()
+
 	// Keeps reports whether CloseIdle leaves the connection open although it is idle.
 	Keeps() bool
 }
