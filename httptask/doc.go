@@ -41,6 +41,7 @@
 // while the handler waits for it. If the handler returns while it is in the middle of
 // writing, as when its Offload is cancelled because the client has left, the answer is cut, the
 // connection is closed, and what it writes after that fails. A Shield around the Offload waits.
+// If several tasks or goroutines of a handler write, they take turns: no Write cuts another one.
 //
 // As in any task, what blocks the goroutine stops the loop: time.Sleep, channels, a
 // sync.Mutex that is held by a handler that waits, http.TimeoutHandler inside Handler

@@ -695,3 +695,90 @@ func others(t *testing.T, address string, rounds int) error {
 	}
 	return nil
 }
+
+// TestTasksWrite: several tasks of a handler write at the same time, more than the client has room
+// for. Each Write comes as a whole.
+func TestTasksWrite(t *testing.T) {
+	const writes, length = 200, 20_000
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = rondo.Group(r.Context(), func(g *rondo.Scope) error {
+			for _, text := range []string{"a", "b"} {
+				g.Go(func(context.Context) error {
+					for range writes {
+						if _, err := io.WriteString(w, strings.Repeat(text, length)+"\n"); err != nil {
+							t.Error(err)
+						}
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, get)
+			a, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return err
+			}
+			got, err := io.ReadAll(a.Body)
+			for _, text := range []string{"a", "b"} {
+				if n := strings.Count(string(got), strings.Repeat(text, length)+"\n"); n != writes {
+					t.Errorf("%d of %d Writes of %s have come as a whole, with %v", n, writes, text, err)
+				}
+			}
+			if len(got) != 2*writes*(length+1) {
+				t.Errorf("%d bytes have come, %v", len(got), err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestTurnCancelled: a Write that is cancelled while it waits for another one returns the cause,
+// and the client sees that the answer is cut.
+func TestTurnCancelled(t *testing.T) {
+	read := make(chan struct{})
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = rondo.Group(r.Context(), func(g *rondo.Scope) error {
+			g.Go(func(context.Context) error {
+				if _, err := w.Write(make([]byte, 32<<20)); err == nil {
+					_, err = w.Write(make([]byte, 32<<20))
+					if err == nil {
+						t.Error("nothing has cut the answer")
+					}
+				}
+				return nil
+			})
+			var failed error
+			second := g.Go(func(context.Context) error { _, failed = w.Write([]byte("second")); return nil })
+			_ = rondo.Yield(g)
+			second.Cancel(nil)
+			_ = second.Wait(g)
+			if !errors.Is(failed, context.Canceled) {
+				t.Errorf("the second Write: %v", failed)
+			}
+			close(read)
+			return nil
+		})
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, get)
+			<-read
+			a, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err == nil {
+				_, err = io.Copy(io.Discard, a.Body)
+			}
+			if err == nil {
+				t.Error("the answer has come as a whole")
+			}
+			return nil
+		})
+	})
+}

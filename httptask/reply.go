@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/peer"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -63,7 +64,9 @@ type reply struct {
 	watching  bool
 	err       error // of sending
 
-	calls atomic.Int32 // under way, of the handler and what it has started; see enter
+	calls   atomic.Int32 // under way, of the handler and what it has started; see enter
+	writing fd.Lock      // held by the one of them that writes
+	cut     atomic.Bool  // a cancellation has ended a wait for that
 
 	notifying sync.Mutex
 	gone      chan bool // CloseNotify's
@@ -160,6 +163,9 @@ func (w *reply) send(p []byte) {
 		p = w.x.out
 		w.x.out = w.x.out[:0]
 	}
+	if w.err == nil && w.cut.Load() {
+		w.err = errCut
+	}
 	if len(p) == 0 || w.err != nil {
 		return
 	}
@@ -167,6 +173,29 @@ func (w *reply) send(p []byte) {
 		w.n.leave()
 	}
 }
+
+// errCut is the error of what comes after a Write that a cancellation has ended.
+var errCut = errors.New("rondo: httptask: the answer was cut by a Write that was cancelled")
+
+// takeTurn waits until no other task, or goroutine, of the handler writes: a Write that waits for
+// the client is in the middle of the buffers. It fails as a write does.
+func (w *reply) takeTurn() (err error) {
+	if w.writing.Try() {
+		return nil
+	}
+	n := w.n
+	if !n.left.Load() {
+		err = w.writing.Take(n.loop, fd.TaskOf(n.loop, "Write"))
+		if err == nil || !n.stillReads(err) {
+			w.cut.CompareAndSwap(false, err != nil)
+			return err
+		}
+	}
+	n.shield(func() { err = w.writing.Take(n.loop, fd.TaskOf(n.loop, "Write")) })
+	return err
+}
+
+func (w *reply) endTurn() { w.writing.Release(w.n.loop) }
 
 // over is the number of calls of a reply whose handler has returned, while none is under way.
 const over = math.MinInt32
@@ -228,6 +257,10 @@ func (w *reply) WriteHeader(code int) {
 	entered := w.enter()
 	if entered {
 		defer w.exit()
+		if w.takeTurn() != nil {
+			return
+		}
+		defer w.endTurn()
 	}
 	switch {
 	case w.n.taken:
@@ -281,6 +314,10 @@ func (w *reply) Write(p []byte) (int, error) {
 		return 0, w.tooLate(len(p))
 	}
 	defer w.exit()
+	if err := w.takeTurn(); err != nil {
+		return 0, err
+	}
+	defer w.endTurn()
 	if ok, err := w.mayWrite(len(p)); !ok {
 		return 0, err
 	}
@@ -292,6 +329,10 @@ func (w *reply) WriteString(s string) (int, error) {
 		return 0, w.tooLate(len(s))
 	}
 	defer w.exit()
+	if err := w.takeTurn(); err != nil {
+		return 0, err
+	}
+	defer w.endTurn()
 	if ok, err := w.mayWrite(len(s)); !ok {
 		return 0, err
 	}
@@ -422,13 +463,20 @@ func (w *reply) cutOff() bool { return w.body != nil && w.body.cutOff }
 func (w *reply) Flush() { _ = w.FlushError() }
 
 func (w *reply) FlushError() error {
-	if w.n.taken {
-		return http.ErrHijacked
-	}
 	if !w.enter() {
+		if w.n.taken {
+			return http.ErrHijacked
+		}
 		return errOver
 	}
 	defer w.exit()
+	if err := w.takeTurn(); err != nil {
+		return err
+	}
+	defer w.endTurn()
+	if w.n.taken {
+		return http.ErrHijacked
+	}
 	if w.status == 0 {
 		w.answers()
 		w.setStatus(http.StatusOK)
@@ -566,6 +614,10 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		panic("net/http: Hijack called after ServeHTTP finished")
 	}
 	defer w.exit()
+	if err := w.takeTurn(); err != nil {
+		return nil, nil, err
+	}
+	defer w.endTurn()
 	if n.taken {
 		return nil, nil, http.ErrHijacked
 	}
