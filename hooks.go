@@ -32,6 +32,7 @@ func init() {
 		return nil
 	}
 	kernel.Tasks = func(ctx context.Context) int { return int(scopeOf(ctx).tasks) }
+	kernel.Ended = func(ctx context.Context) bool { return scopeOf(ctx).owner().closed }
 	kernel.TaskOf = taskOf
 	kernel.Table = &layoutTable
 	kernel.Loops = func() (out []kernel.Loop) {

@@ -85,7 +85,7 @@ func (x *exchange) open() bool {
 // start is called on the loop, as a callback.
 func (x *exchange) start() {
 	a := x.handler
-	if a.ctx.Err() != nil {
+	if a.ctx.Err() != nil || kernel.Ended(a.ctx) {
 		x.end.refused = true
 		x.calls <- nil
 		return

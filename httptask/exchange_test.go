@@ -218,6 +218,31 @@ func TestRefusedOnTheWay(t *testing.T) {
 	})
 }
 
+// TestEndedScope: when the scope of a Handler has ended, a request is refused, and when that of a
+// Transport has, a body cannot be read, and is closed; also if their ctx cannot tell.
+func TestEndedScope(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var late context.Context
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error { late = context.WithoutCancel(g); return nil })
+		w := httptest.NewRecorder()
+		h := httptask.Handler(late, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler was called") }))
+		err := away(ctx, func() error { h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); return nil })
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("Handler has answered with status %d", w.Code)
+		}
+		count, closed := 0, 0
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			_, err := r.Body.Read(make([]byte, 1))
+			return nil, errors.Join(err, r.Body.Close())
+		})
+		r := httptest.NewRequest("POST", "/", &slowBody{ctx, &count, 1, &closed})
+		if _, err := httptask.Transport(late, base).RoundTrip(r); !errors.Is(err, context.Canceled) || count != 0 || closed != 1 {
+			t.Errorf("RoundTrip has read %d bytes, and closed the body %d times: %v", count, closed, err)
+		}
+		return err
+	})
+}
+
 // TestConnectionOfHandler: a connection that was taken over suspends the task that reads it, and is
 // as it was after a Read that a cancellation has ended.
 func TestConnectionOfHandler(t *testing.T) {

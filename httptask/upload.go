@@ -5,6 +5,7 @@ package httptask
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // wrapBody lets the body of r be read where it belongs, and also another copy of it, which
@@ -113,8 +115,8 @@ func (t *transport) inTask(ctx context.Context, fn func()) error {
 	var task *rondo.Task // touched on the loop only
 	post := rondo.LoopOf(t.ctx).Post
 	err := post(func() {
-		if t.ctx.Err() != nil {
-			ended <- context.Cause(t.ctx)
+		if t.ctx.Err() != nil || kernel.Ended(t.ctx) {
+			ended <- cmp.Or(context.Cause(t.ctx), context.Canceled)
 			return
 		}
 		task = rondo.Go(t.ctx, func(context.Context) error {

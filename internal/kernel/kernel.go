@@ -234,6 +234,10 @@ var Of func(ctx context.Context) Loop
 // started with it. Only on the loop.
 var Tasks func(scope context.Context) int
 
+// Ended reports whether the scope of a ctx has ended, so that no task can be started in it. The
+// Err of the ctx need not say so, after context.WithoutCancel. Only on the loop.
+var Ended func(ctx context.Context) bool
+
 // A TaskName is what a line of a log says of a task.
 type TaskName struct {
 	Loop, Name string
