@@ -83,7 +83,14 @@ func (s *Server) serveOn(ctx context.Context, l net.Listener, secure *tls.Config
 		l.Close()
 		return err
 	}
+	begun := false
+	defer func() {
+		if !begun { // BaseContext has panicked
+			l.Close()
+		}
+	}()
 	e := s.newEngine(ctx, l, secure)
+	begun = true
 	return s.serveOwn(ctx, e, func(ctx context.Context) error { return e.server.Serve(ctx, l) })
 }
 

@@ -362,6 +362,22 @@ func TestListenerPanics(t *testing.T) {
 	}
 }
 
+// TestBaseContextPanics: a panic of BaseContext comes out of Serve, which has closed the listener.
+func TestBaseContextPanics(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l := listen(t)
+		s := &httptask.Server{HTTP: http.Server{BaseContext: func(net.Listener) context.Context { panic("no base") }}}
+		err := rondo.Contain(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		if p, ok := err.(*rondo.PanicError); !ok || p.Value != "no base" {
+			t.Errorf("Serve: %v", err)
+		}
+		if err := l.(*net.TCPListener).SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the listener: %v", err)
+		}
+		return nil
+	})
+}
+
 // TestListenerFailsUnderRequest: where net/http has the connections, a request that runs when the
 // listener fails has the Grace. (Where tasks have them, the program cannot close the listener.)
 func TestListenerFailsUnderRequest(t *testing.T) {
