@@ -64,8 +64,7 @@
 //   - Middleware around Handler whose ResponseWriter has no method Unwrap hides the deadlines
 //     by which a cancelled task interrupts a read or write: such a read or write ends only when
 //     the client, or the server, ends it. Middleware inside Handler costs less.
-//   - runtime.Goexit in a handler behind net/http ends the loop, as in any task. In one of a
-//     Server it closes the connection, as in net/http.
+//   - runtime.Goexit in a handler ends the loop, as in any task.
 //   - A plain connection that a handler of a Server takes over is a *socket.Conn, which is no
 //     *net.TCPConn. If the client closes its sending side, the handler is cancelled, and its
 //     reads and writes of the connection fail, unless rondo.Shield is around them.
