@@ -96,6 +96,9 @@ func TLSClient(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 // blocks in one, as autocert does while it asks for a certificate, stops the loop, so Offload it
 // with a ctx of the loop. The Context of their argument belongs to no loop, unless it is that of
 // HandshakeContext.
+//
+// A KeyLogWriter must neither wait as a task nor panic: crypto/tls calls it with a lock that all
+// handshakes of the program need which have one, so the next of them would stop the loop.
 func TLSServer(ctx context.Context, c net.Conn, config *tls.Config) *TLSConn {
 	return newTLSServer(mustLoop(ctx, "TLSServer"), c, config)
 }
