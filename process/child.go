@@ -44,6 +44,8 @@ type child struct {
 	killed bool      // WaitDelay was over before the child had ended
 	late   bool      // pipes had to be closed
 	err    error     // what Wait returns
+
+	status *exec.ExitError // how the child has ended, if not with status 0
 }
 
 var (
@@ -120,6 +122,7 @@ func (ch *child) attend(ctx context.Context, g *rondo.Scope) {
 		ch.stop(g, cause)
 	}
 	ch.err = ch.exit.reap()
+	ch.status, _ = ch.err.(*exec.ExitError)
 	ch.cmd.ProcessState = ch.exit.std.ProcessState
 	reaped = true
 	ch.finish(ctx, g)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/fd"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
@@ -221,7 +220,8 @@ func (c *Cmd) Output() ([]byte, error) {
 		c.Stderr = said
 	}
 	err := c.Run()
-	if exit, ok := errtree.As[*exec.ExitError](err); ok && said != nil {
+	// The error may also have the ExitError of another child in it, as the cause of a cancellation.
+	if exit := c.child.status; exit != nil && said != nil {
 		exit.Stderr = said.Bytes()
 	}
 	return out, err

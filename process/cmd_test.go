@@ -109,6 +109,50 @@ func TestOutput(t *testing.T) {
 	})
 }
 
+// TestStderrOfOther: an error of Output that is the cause of a cancellation keeps what its own
+// child said, whether the child that is cancelled has not started or ends because of it.
+func TestStderrOfOther(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		_, err := process.Command(ctx, "/bin/sh", "-c", "echo first >&2; exit 3").Output()
+		first, ok := err.(*exec.ExitError)
+		if !ok {
+			return err
+		}
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.Cancel(first)
+			_, err := child(g, "say", "", "nothing").Output()
+			return err
+		})
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			c := process.Command(g, "/bin/sh", "-c", "read line; echo second >&2; exit 4")
+			in, err := c.StdinPipe()
+			if err != nil {
+				return err
+			}
+			c.Cancel = in.Close
+			rondo.Go(ctx, func(ctx context.Context) error {
+				for c.Process == nil {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				g.Cancel(first)
+				return nil
+			})
+			_, err = c.Output()
+			var second *exec.ExitError
+			if !errors.As(err, &second) || second.ExitCode() != 4 || string(second.Stderr) != "second\n" {
+				t.Errorf("the child that was cancelled: %v, which said %q", err, second.Stderr)
+			}
+			return err
+		})
+		if string(first.Stderr) != "first\n" {
+			t.Errorf("the child whose error is the cause said %q", first.Stderr)
+		}
+		return nil
+	})
+}
+
 // TestFields: folder, environment, arguments, and a file of the caller's.
 func TestFields(t *testing.T) {
 	run(t, func(ctx context.Context) error {
