@@ -225,6 +225,7 @@ type taskExtra struct {
 	rest     *taskRest
 	nested   int32 // the first of the coroutines nested in it; see callers
 	confined bool  // see effectiveScope
+	exempt   bool  // the limit of its owner does not count it
 	renames  uint16
 }
 

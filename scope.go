@@ -60,6 +60,7 @@ type scopeExtra struct {
 	above          <-chan struct{} // Done of a context between s and its parent; see watchContext
 	named          bool            // one of errs has the cause of the cancellation in it
 	serving        bool            // it is the scope of a Contain, or of OpenServing
+	exempt         int32           // how many of its tasks the limit does not count
 	unwatch        func()          // ends the watch on the context of above
 	containing     *containing     // the call of Contain whose scope it is
 }
@@ -273,7 +274,7 @@ func (s *Scope) fail(v *verdict) {
 
 // startHeld queues tasks that the limit of s holds back, as many as the limit now allows.
 func (s *Scope) startHeld() {
-	for x := s.extra; len(x.held) > 0 && (x.limit == 0 || int(s.tasks)-len(x.held) < x.limit); {
+	for x := s.extra; len(x.held) > 0 && (x.limit == 0 || int(s.tasks-x.exempt)-len(x.held) < x.limit); {
 		t := x.held[0]
 		x.held[0] = nil
 		x.held = x.held[1:]

@@ -87,6 +87,27 @@ func (l *Loop) start(t *Task) {
 	}
 }
 
+// exempt has the limit of its owner neither count nor hold back t, which the running task has
+// started just now, if the owner owns the running task too, or one that encloses it. They may wait
+// for t, and so hold it up for ever.
+func (t *Task) exempt() {
+	above := t.scope.loop.current.owner
+	for above != nil && above != t.owner {
+		above = above.host.owner
+	}
+	if above == nil {
+		return
+	}
+	x := above.ensureExtra()
+	x.exempt++
+	t.ensureExtra().exempt = true
+	if last := len(x.held) - 1; last >= 0 && x.held[last] == t {
+		x.held[last] = nil
+		x.held = x.held[:last]
+		t.scope.loop.enqueue(t)
+	}
+}
+
 // newTask initializes t as a new task that owner owns. Its own scope is below ctx. If fn is
 // nil, t runs t.extra.body.
 func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx context.Context) error) {
@@ -135,6 +156,9 @@ func (l *Loop) finish(t *Task, err error, v *verdict) {
 		t.observed = l.release(list) || t.observed
 	}
 	if x := t.extra; x != nil {
+		if x.exempt {
+			t.owner.extra.exempt--
+		}
 		if x.body != nil {
 			x.body.complete(err)
 		}

@@ -109,6 +109,31 @@ func TestOutput(t *testing.T) {
 	})
 }
 
+// TestLimitOfScope: tasks of a scope with a limit run children, as many at once as the limit says.
+func TestLimitOfScope(t *testing.T) {
+	running, most, ended := 0, 0, 0
+	r := rondo.Runner{EndDeadlock: 1}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(2)
+			for range 5 {
+				g.Go(func(ctx context.Context) error {
+					running++
+					most = max(most, running)
+					err := child(ctx, "exit", "0").Run()
+					running--
+					ended++
+					return err
+				})
+			}
+			return nil
+		})
+	})
+	if err != nil || most != 2 || ended != 5 {
+		t.Errorf("%v; %d children ended, of which %d ran at once", err, ended, most)
+	}
+}
+
 // TestStderrOfOther: an error of Output that is the cause of a cancellation keeps what its own
 // child said, whether the child that is cancelled has not started or ends because of it.
 func TestStderrOfOther(t *testing.T) {

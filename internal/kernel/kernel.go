@@ -90,6 +90,10 @@ type Loop interface {
 	// loop.
 	SetEntry(t any, user uintptr)
 
+	// SetExempt notes that the running task has started t, a *rondo.Task of this loop, just now,
+	// and waits for it. So if a scope owns both, its limit neither counts t nor holds it back.
+	SetExempt(t any)
+
 	// SetServing notes that t, a *rondo.Task of this loop that has not run yet, calls a
 	// function for someone else: a handler, a job. Then the own scope of t, the ctx of
 	// that function, owns the tasks that are started with it. The first of them to fail
