@@ -21,6 +21,7 @@ type Mutex struct {
 // Lock waits until the Mutex is free and takes it. If ctx is cancelled first it
 // returns the cause and has not taken it.
 func (m *Mutex) Lock(ctx context.Context) error {
+	me := Current(ctx) // here, because a method of ctx may panic: after the wait, m would stay locked
 	if !m.locked {
 		if err := Checkpoint(ctx); err != nil {
 			return err
@@ -35,7 +36,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		}
 	}
 	m.locked, m.handed = true, false
-	m.holder, m.waiters.Owner = ctx, Current(ctx)
+	m.holder, m.waiters.Owner = ctx, me
 	return nil
 }
 

@@ -39,6 +39,7 @@ type RWMutex struct {
 // turn, and takes the RWMutex for writing. If ctx is cancelled first it returns
 // the cause and has not taken it.
 func (m *RWMutex) Lock(ctx context.Context) error {
+	me := Current(ctx) // here, because a method of ctx may panic: after the wait, m would stay locked
 	if !m.writing && m.readers == 0 {
 		if err := Checkpoint(ctx); err != nil {
 			return err
@@ -50,7 +51,7 @@ func (m *RWMutex) Lock(ctx context.Context) error {
 		}
 	}
 	m.writing, m.handed = true, false
-	m.writer, m.ctx = Current(ctx), ctx
+	m.writer, m.ctx = me, ctx
 	m.setOwner()
 	return nil
 }
@@ -124,11 +125,15 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 	m.setOwner()
 	r.counted++
 	r.list.Of = &m.Name
+	admitted := false
+	defer func() { // also if a method of ctx panics
+		if !admitted {
+			r.counted--
+			m.admit() // it may have been the writer that held up readers
+		}
+	}()
 	err := r.list.Park(ctx, why)
-	if err != nil {
-		r.counted--
-		m.admit() // it may have been the writer that held up readers
-	}
+	admitted = err == nil
 	return err
 }
 

@@ -91,3 +91,68 @@ func TestPanicInAWaitForAnotherLoop(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLockAfterAPanic: a method of a context that panics when Lock has waited leaves nothing
+// locked.
+func TestLockAfterAPanic(t *testing.T) {
+	for name, m := range map[string]interface {
+		Lock(ctx context.Context) error
+		TryLock() bool
+		Unlock()
+	}{"Mutex": new(rondo.Mutex), "RWMutex": new(rondo.RWMutex)} {
+		r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			h := hostileContext{ctx, "Value", make(chan struct{}), new(atomic.Bool)}
+			bad := rondo.Go(ctx, func(context.Context) error {
+				err := m.Lock(h)
+				h.armed.Store(false)
+				if err == nil {
+					m.Unlock()
+				}
+				return err
+			})
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			h.armed.Store(true)
+			m.Unlock()
+			_ = bad.Wait(ctx) // nil, or its panic
+			if !m.TryLock() {
+				t.Errorf("%s: it stays locked", name)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestReadersAfterAPanic: a writer that a method of its context has made panic holds up no readers.
+func TestReadersAfterAPanic(t *testing.T) {
+	r := rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var m rondo.RWMutex
+		if err := m.RLock(ctx); err != nil {
+			return err
+		}
+		bad := rondo.Go(ctx, func(ctx context.Context) error {
+			h := hostileContext{ctx, "Done", make(chan struct{}), new(atomic.Bool)}
+			h.armed.Store(true)
+			return m.Lock(h)
+		})
+		if _, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx)); !panicked {
+			t.Errorf("the task returned %v, want its panic", bad.Err())
+		}
+		if !m.TryRLock() {
+			t.Error("nobody writes or waits to write, and TryRLock failed")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
