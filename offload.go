@@ -125,16 +125,21 @@ func (o *offloads) admit(s *Scope, t *Task, ctx context.Context) error {
 		return err
 	}
 	// A function that ended has handed its place to t. If ctx was cancelled after that and
-	// before t ran, t hands the place on.
-	if err := Check(ctx); err != nil {
-		o.freePlace()
-		return err
-	}
-	return nil
+	// before t ran, t hands the place on; also if a method of ctx panics.
+	taken := false
+	defer func() {
+		if !taken {
+			o.freePlace()
+		}
+	}()
+	err := Check(ctx)
+	taken = err == nil
+	return err
 }
 
 // start has work done on a goroutine, and waits for the end of it for t. It returns the cause if
-// ctx is cancelled first; then c is abandoned, unless the loop has taken it back.
+// ctx is cancelled first; then c is abandoned, unless the loop has taken it back. It is abandoned
+// also if a method of ctx panics.
 func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr, work interface{ perform() }) error {
 	l := s.loop
 	c.user, c.loop, c.task, c.work = user, l, t.id, work
@@ -146,11 +151,15 @@ func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr
 		goFunc(c.run)
 	}
 	c.list.push(t)
+	answered := false
+	defer func() {
+		if !answered && !c.over {
+			l.offloads.abandoned.Add(c, offloadLinks)
+			c.left = true
+		}
+	}()
 	err := t.park(s, ctx, Reason{What: "offload"})
-	if err != nil && !c.over {
-		l.offloads.abandoned.Add(c, offloadLinks)
-		c.left = true
-	}
+	answered = err == nil
 	return err
 }
 

@@ -156,3 +156,57 @@ func TestReadersAfterAPanic(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOffloadAfterAPanic: a task that a method of its context has made panic, when it had got its
+// turn to offload a function, gives the turn to the next.
+func TestOffloadAfterAPanic(t *testing.T) {
+	r := rondo.Runner{Recover: true, Threads: 1, EndDeadlock: 1, OnError: func(rondo.TaskInfo, error) {}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		nothing := func(context.Context) error { return nil }
+		h := hostileContext{ctx, "Err", make(chan struct{}), new(atomic.Bool)}
+		end := make(chan struct{})
+		first := rondo.Go(ctx, func(ctx context.Context) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { <-end; return nil })
+		})
+		bad := rondo.Go(ctx, func(context.Context) error { return rondo.OffloadFunc(h, nothing) })
+		next := rondo.Go(ctx, func(ctx context.Context) error { return rondo.OffloadFunc(ctx, nothing) })
+		for next.Info().Waiting != "offload" {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		h.armed.Store(true)
+		close(end)
+		if _, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx)); !panicked {
+			t.Errorf("the task returned %v, want its panic", bad.Err())
+		}
+		return errors.Join(first.Wait(ctx), next.Wait(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAbandonedByAPanic: a function that still runs because a method of the context has made
+// Offload panic is reported at the end of the loop.
+func TestAbandonedByAPanic(t *testing.T) {
+	end, told := make(chan struct{}), false
+	r := rondo.Runner{Recover: true, OnError: func(_ rondo.TaskInfo, err error) {
+		told = told || errors.Is(err, rondo.ErrLeftBehind)
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		bad := rondo.Go(ctx, func(ctx context.Context) error {
+			h := hostileContext{ctx, "Done", make(chan struct{}), new(atomic.Bool)}
+			h.armed.Store(true)
+			return rondo.OffloadFunc(h, func(context.Context) error { <-end; return nil })
+		})
+		if _, panicked := errors.AsType[*rondo.PanicError](bad.Wait(ctx)); !panicked {
+			t.Errorf("the task returned %v, want its panic", bad.Err())
+		}
+		return nil
+	})
+	close(end)
+	if err != nil || !told {
+		t.Errorf("Run: %v; OnError was told of the function: %v", err, told)
+	}
+}
