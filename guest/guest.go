@@ -85,6 +85,9 @@ func New(ctx context.Context, r *rondo.Runner, wake func(), main func(ctx contex
 	if main == nil {
 		panic("guest: New with a nil function: give it the main task")
 	}
+	if ctx == nil {
+		panic("guest: New with a nil context: use context.Background() if there is no other")
+	}
 	if r == nil {
 		r = new(rondo.Runner)
 	}

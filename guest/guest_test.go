@@ -323,6 +323,10 @@ func TestMisuse(t *testing.T) {
 	panics(t, "guest: New with a nil function: give it the main task", func() {
 		guest.New(t.Context(), nil, nil, nil)
 	})
+	panics(t, "guest: New with a nil context: use context.Background() if there is no other", func() {
+		var none context.Context
+		guest.New(none, nil, nil, main)
+	})
 	panics(t, "guest: New with LockThread: call runtime.LockOSThread on the host's goroutine before New, and leave LockThread unset", func() {
 		guest.New(t.Context(), &rondo.Runner{LockThread: true}, nil, main)
 	})
