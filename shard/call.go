@@ -184,6 +184,7 @@ func (c *call[T]) closed() error { return kernel.Wrap("shard.Call of "+c.to.name
 // run is the task.
 func (c *call[T]) run(ctx context.Context) error {
 	returned := false
+	defer func() { _ = c.from.box.put(c, false) }() // it fails only if nobody waits there
 	defer func() {
 		if v := recover(); v != nil {
 			c.fault = panicked(c.to, v)
@@ -191,7 +192,6 @@ func (c *call[T]) run(ctx context.Context) error {
 			c.err = errGone
 		}
 		c.leave()
-		_ = c.from.box.put(c, false) // it fails only if nobody waits there
 	}()
 	if c.err = rondo.Check(ctx); c.err == nil {
 		c.value, c.err = c.fn(ctx)
@@ -201,8 +201,15 @@ func (c *call[T]) run(ctx context.Context) error {
 }
 
 // leave ends the tasks that fn has started. Their errors are the call's; if fn has panicked,
-// which is all that Call can say, they are given to the Runner of the shard.
+// which is all that Call can say, they are given to the Runner of the shard. The panic of a method
+// of fn's error counts as a panic of fn.
 func (c *call[T]) leave() {
+	defer func() {
+		if v := recover(); v != nil {
+			c.fault, c.err = panicked(c.to, v), nil
+			c.leave()
+		}
+	}()
 	err := c.to.loop.Task().Leave(c.err)
 	if c.fault == nil {
 		c.err = err

@@ -1,0 +1,84 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/shard"
+)
+
+// A grudge is an error whose Unwrap panics.
+type grudge struct{}
+
+func (grudge) Error() string { return "grudge" }
+func (grudge) Unwrap() error { panic("grudge: Unwrap") }
+
+// TestCallOfAGrudge: a method of fn's error that panics, when it is compared with the failure of a
+// task of fn, is a panic of fn, and leaves no caller behind.
+func TestCallOfAGrudge(t *testing.T) {
+	var noticed error
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { noticed = err }}}
+	err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+		if s.Index() != 0 {
+			return nil
+		}
+		defer func() {
+			if p, ok := recover().(*rondo.PanicError); !ok || p.Value != "grudge: Unwrap" {
+				t.Errorf("it came out: %+v", p)
+			}
+		}()
+		_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
+			rondo.Go(ctx, func(context.Context) error { return errBad })
+			_ = rondo.WaitCanceled(ctx)
+			return 0, grudge{}
+		})
+		return err
+	})
+	if err != nil || !errors.Is(noticed, errBad) {
+		t.Errorf("Run: %v; OnError got %v", err, noticed)
+	}
+}
+
+// TestGoexitWhileFnEnds: a callback that calls Goexit on the stack of a call, also while the tasks
+// of fn are waited for, leaves no caller behind: Run ends.
+func TestGoexitWhileFnEnds(t *testing.T) {
+	for turns := range 20 {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			_ = run(t, 2, func(ctx context.Context, s *shard.Shard) error {
+				if s.Index() != 0 {
+					return nil
+				}
+				_, err := shard.Call(ctx, s.At(1), func(ctx context.Context) (int, error) {
+					yields := func(ctx context.Context) (err error) {
+						for i := 0; i < 5 && err == nil; i++ {
+							err = rondo.Yield(ctx)
+						}
+						return err
+					}
+					rondo.Go(ctx, func(ctx context.Context) error {
+						exit(rondo.LoopOf(ctx), turns) // behind the call in each turn, and before this task
+						return rondo.Shield(ctx, yields)
+					})
+					return 0, yields(ctx)
+				})
+				return err
+			})
+			t.Error("Run returned")
+		}()
+		<-done
+	}
+}
+
+// exit calls Goexit in a callback after some turns of the loop.
+func exit(l *rondo.Loop, turns int) {
+	if turns == 0 {
+		l.CallSoon(runtime.Goexit)
+		return
+	}
+	l.CallSoon(func() { exit(l, turns-1) })
+}
