@@ -82,3 +82,71 @@ func exit(l *rondo.Loop, turns int) {
 	}
 	l.CallSoon(func() { exit(l, turns-1) })
 }
+
+// A brokenContext panics in Done, Err or Value from a moment on.
+type brokenContext struct {
+	context.Context
+	method string
+	armed  *bool
+	done   chan struct{}
+}
+
+func (b brokenContext) mayPanic(method string) {
+	if *b.armed && b.method == method {
+		panic("broken " + method)
+	}
+}
+
+func (b brokenContext) Done() <-chan struct{} { b.mayPanic("Done"); return b.done }
+func (b brokenContext) Err() error            { b.mayPanic("Err"); return nil }
+func (b brokenContext) Value(key any) any     { b.mayPanic("Value"); return b.Context.Value(key) }
+
+// TestCallOfBrokenContext: fn has ended when Call panics because a method of ctx does: before the
+// wait, and when the cancellation of ctx has ended it.
+func TestCallOfBrokenContext(t *testing.T) {
+	r := shard.Runner{Loops: 2, Loop: rondo.Runner{Recover: true, OnError: func(rondo.TaskInfo, error) {}}}
+	for _, method := range []string{"Done", "Value"} {
+		err := r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+			if s.Index() != 0 {
+				return nil
+			}
+			b := brokenContext{ctx, method, new(bool), make(chan struct{})}
+			*b.armed = method == "Done"
+			begun, ended := false, false // of the other shard
+			started := rondo.NewFuture[bool](ctx)
+			caller := rondo.Go(ctx, func(context.Context) error {
+				defer func() { _ = recover() }()
+				_, err := shard.Call(b, s.At(1), func(ctx context.Context) (int, error) {
+					begun = started.Set(true)
+					defer func() { ended = true }()
+					_ = rondo.WaitCanceled(ctx)
+					return 0, rondo.Shield(ctx, func(ctx context.Context) (err error) {
+						for range 10 {
+							err = rondo.Yield(ctx)
+						}
+						return err
+					})
+				})
+				return err
+			})
+			if method == "Value" {
+				if _, err := started.Wait(ctx); err != nil {
+					return err
+				}
+				*b.armed = true
+				close(b.done)
+			}
+			_ = caller.Wait(ctx)
+			_, err := shard.Call(ctx, s.At(1), func(context.Context) (int, error) {
+				if begun && !ended {
+					t.Errorf("%s: Call has ended before fn", method)
+				}
+				return 0, nil
+			})
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T
 		return callHere(ctx, to, fn)
 	}
 	c := &call[T]{from: me, to: to, fn: fn}
-	c.pending.to, c.remote.Loop = to, to.name
+	c.pending.to, c.pending.by, c.remote.Loop = to, rondo.Current(ctx), to.name
 	c.list.Of = &c.remote
 	if err := to.box.put(c, true); err != nil {
 		return zero, c.closed()
@@ -134,15 +134,22 @@ type call[T any] struct {
 	remote kernel.Remote
 }
 
-// wait waits for the answer.
+// wait waits for the answer, also if ctx is cancelled or a method of it panics.
 func (c *call[T]) wait(ctx context.Context) {
-	c.from.watch(ctx, &c.pending)
+	c.from.watch(&c.pending)
 	defer c.from.unwatch(&c.pending)
-	if c.cause = c.list.Park(ctx, calling); c.cause == nil || c.answered {
+	defer c.cancel()
+	c.cause = context.Canceled // of a panic
+	c.cause = c.list.Park(ctx, calling)
+}
+
+// cancel cancels a call that is not answered, and waits for the answer. It calls no method of ctx.
+func (c *call[T]) cancel() {
+	if c.answered {
 		return
 	}
 	_ = c.to.box.put(c, false) // if that loop has ended, the answer is on its way
-	_ = rondo.Shield(ctx, func(ctx context.Context) error {
+	_ = c.from.loop.Task().Shield(func(ctx context.Context) error {
 		for !c.answered {
 			_ = c.list.Park(ctx, calling)
 		}

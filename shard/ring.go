@@ -13,7 +13,6 @@ package shard
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -44,8 +43,8 @@ type pending struct {
 const pendingLinks = unsafe.Offsetof(pending{}.links)
 
 // watch is called when a call begins to wait.
-func (s *Shard) watch(ctx context.Context, p *pending) {
-	p.since, p.by = s.loop.Now(), rondo.Current(ctx)
+func (s *Shard) watch(p *pending) {
+	p.since = s.loop.Now()
 	s.waiting.Add(p, pendingLinks)
 	if g := s.group; !g.simulated {
 		g.lookLater()
