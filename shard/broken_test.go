@@ -150,3 +150,40 @@ func TestCallOfBrokenContext(t *testing.T) {
 		}
 	}
 }
+
+// A nosyContext uses a Chan in its method Value.
+type nosyContext struct {
+	context.Context
+	c *shard.Chan[int]
+}
+
+func (n nosyContext) Value(key any) any {
+	n.c.Len()
+	return n.Context.Value(key)
+}
+
+// TestChanOfNosyContext: methods of a context may use the Chan, which is not locked then.
+func TestChanOfNosyContext(t *testing.T) {
+	c := shard.NewChan[int](1)
+	onFirst(t, 2, func(ctx context.Context, s *shard.Shard) error {
+		n := nosyContext{ctx, c}
+		var got int
+		receiver := rondo.Go(ctx, func(context.Context) (err error) { got, err = c.Recv(n); return err })
+		waiting(ctx, "chan receive", 1)
+		if err := c.Send(ctx, 1); err != nil {
+			return err
+		}
+		if err := receiver.Wait(ctx); err != nil || got != 1 {
+			t.Errorf("Recv: %d, %v", got, err)
+		}
+		c.TrySend(2)
+		sender := rondo.Go(ctx, func(context.Context) error { return c.Send(n, 3) })
+		waiting(ctx, "chan send", 1)
+		for want := 2; want <= 3; want++ {
+			if v, err := c.Recv(ctx); v != want || err != nil {
+				t.Errorf("Recv: %d, %v, want %d", v, err, want)
+			}
+		}
+		return sender.Wait(ctx)
+	})
+}

@@ -85,21 +85,24 @@ func (c *Chan[T]) Send(ctx context.Context, v T) error {
 		return err
 	}
 	c.lock()
-	switch {
+	var w *waiter[T]
+	if c.n == len(c.held) {
+		w = c.waiter(ctx)
+	}
+	switch first := c.receivers.First(); {
 	case c.closed:
 		c.mu.Unlock()
 		return ErrClosed
-	case c.receivers.First() != nil:
-		w := c.receivers.First()
-		w.value = v
-		w.end()
+	case first != nil:
+		first.value = v
+		first.end()
 		c.mu.Unlock()
-		w.wake()
+		first.wake()
 	case c.n < len(c.held):
 		c.put(v)
 		c.mu.Unlock()
 	default:
-		w := c.add(ctx, &c.senders)
+		w.join(&c.senders)
 		w.value = v
 		c.mu.Unlock()
 		if err := w.wait(ctx, sending); err != nil {
@@ -143,24 +146,28 @@ func (c *Chan[T]) Recv(ctx context.Context) (T, error) {
 		return zero, err
 	}
 	c.lock()
+	var w *waiter[T]
+	if c.n == 0 && !c.closed {
+		w = c.waiter(ctx)
+	}
 	switch {
 	case c.n > 0:
 		v := c.take()
-		w := c.senders.First()
-		if w != nil {
-			c.put(w.value)
-			w.end()
+		first := c.senders.First()
+		if first != nil {
+			c.put(first.value)
+			first.end()
 		}
 		c.mu.Unlock()
-		if w != nil {
-			w.wake()
+		if first != nil {
+			first.wake()
 		}
 		return v, nil
 	case c.closed:
 		c.mu.Unlock()
 		return zero, ErrClosed
 	}
-	w := c.add(ctx, &c.receivers)
+	w.join(&c.receivers)
 	c.mu.Unlock()
 	if err := w.wait(ctx, receiving); err != nil {
 		return zero, err
@@ -248,12 +255,20 @@ func (c *Chan[T]) take() T {
 	return v
 }
 
-// add puts the calling task into a list. The caller holds mu.
-func (c *Chan[T]) add(ctx context.Context, queue *list.List[waiter[T]]) *waiter[T] {
-	w := &waiter[T]{of: c, queue: queue, loop: kernel.Of(ctx), shard: Of(ctx)}
+// waiter returns a waiter for the calling task. The caller holds mu. waiter unlocks it meanwhile,
+// because methods of ctx may panic, or use the Chan.
+func (c *Chan[T]) waiter(ctx context.Context) *waiter[T] {
+	c.mu.Unlock()
+	w := &waiter[T]{of: c, loop: kernel.Of(ctx), shard: Of(ctx)}
 	w.list.Of = &c.Name
-	queue.Add(w, waiterLinks[T]())
+	c.mu.Lock()
 	return w
+}
+
+// join puts w at the end of a list. The caller holds mu.
+func (w *waiter[T]) join(queue *list.List[waiter[T]]) {
+	w.queue = queue
+	queue.Add(w, waiterLinks[T]())
 }
 
 // end takes w off its list. The caller holds mu.
