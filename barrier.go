@@ -41,9 +41,9 @@ func NewBarrier(n int) *Barrier {
 }
 
 // Wait waits until n tasks have called it, and returns an index from 0 to n-1, a different one
-// in each task. The task that comes last gets n-1 and does not suspend; of those that waited,
-// the one that goes on first gets 0. If ctx is cancelled first Wait returns the cause, and the
-// task does not count. It returns ErrBrokenBarrier if the Barrier is broken, or if Abort or
+// in each task. The task that comes last gets n-1 and waits for none of the others; of those that
+// waited, the one that goes on first gets 0. If ctx is cancelled first Wait returns the cause, and
+// the task does not count. It returns ErrBrokenBarrier if the Barrier is broken, or if Abort or
 // Reset is called meanwhile. With an error the index is -1.
 func (b *Barrier) Wait(ctx context.Context) (index int, err error) {
 	b.mustBeMade("Barrier.Wait")

@@ -24,7 +24,7 @@ func (e *Event) Clear() { e.set = false }
 // IsSet reports whether the flag is set.
 func (e *Event) IsSet() bool { return e.set }
 
-// Wait waits until the flag is set. It does not suspend if it is. If ctx is
+// Wait waits until the flag is set. If it is, Wait does what Checkpoint does. If ctx is
 // cancelled first it returns the cause.
 func (e *Event) Wait(ctx context.Context) error {
 	if e.set {

@@ -62,10 +62,10 @@ type Selectable interface {
 //	}
 //
 // If several are ready at the call, the first of them in the order of the arguments is
-// taken, and Select does not suspend. Otherwise it is the one that is ready first. So put
-// first what must not starve, such as a request to stop, and what is nearly always ready
-// last; or see RoundRobin. With After(0) as its last case Select never suspends. Without
-// a case that can be ready it waits until ctx is cancelled.
+// taken. Otherwise it is the one that is ready first. So put first what must not starve, such
+// as a request to stop, and what is nearly always ready last; or see RoundRobin. With After(0)
+// as its last case Select waits for none of them. Without a case that can be ready it waits
+// until ctx is cancelled. Before it looks, Select may let other tasks run, as Checkpoint does.
 func Select(ctx context.Context, cases ...Case) (int, error) { return selectFrom(ctx, 0, cases) }
 
 // A RoundRobin is a Select that is fair when it is called again and again with

@@ -169,8 +169,8 @@ func (s *Subscription[T]) NextCase(v *T) rondo.Case {
 	return rondo.Case{On: (*nextCase[T])(s), To: v}
 }
 
-// All ranges over the values, waiting for each, until the Subscription has ended or ctx
-// is cancelled. When it is over Err returns why. The range panics if ctx belongs to no
+// All ranges over the values, waiting for each, until the Subscription has ended, which Err
+// tells, or ctx is cancelled. The range panics if ctx belongs to no
 // loop.
 //
 //go:noinline
