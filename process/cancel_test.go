@@ -407,6 +407,47 @@ func TestCopyPanics(t *testing.T) {
 	}
 }
 
+// TestPanicOfOneStream: under Recover a panic in Stdout's Writer ends neither the copying of
+// Stderr, nor the WaitDelay of a child that is cancelled later.
+func TestPanicOfOneStream(t *testing.T) {
+	watchdog := time.AfterFunc(50*time.Second, func() { panic(t.Name() + " hangs") })
+	defer watchdog.Stop()
+	const script = "trap 'exit 7' TERM; echo out; read line; echo err >&2"
+	for _, cancelled := range []bool{false, true} {
+		r := rondo.Runner{Recover: true}
+		err := r.Run(context.Background(), func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				var panicked rondo.Event
+				var said strings.Builder
+				c := process.Command(g, "/bin/sh", "-c", script)
+				c.WaitDelay = -1
+				c.Stdout = writer(func([]byte) (int, error) { panicked.Set(); panic("boom") })
+				c.Stderr = &said
+				in, err := c.StdinPipe()
+				if err := errors.Join(err, c.Start(), panicked.Wait(g), rondo.Yield(g)); err != nil {
+					return err
+				}
+				code := 0
+				if cancelled {
+					code = 7
+					g.Cancel(nil)
+				} else if err := in.Close(); err != nil {
+					return err
+				}
+				_ = rondo.Shield(ctx, func(context.Context) error { return c.Wait() })
+				if got := c.ProcessState.ExitCode(); got != code || !cancelled && said.String() != "err\n" {
+					t.Errorf("cancelled %v: the child ended with %v and said %q", cancelled, c.ProcessState, said.String())
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Errorf("cancelled %v: %v", cancelled, err)
+		}
+		noChildren(t)
+	}
+}
+
 // TestStartTakesNoThread: a child is started while all that may be offloaded is,
 // and waits for what cannot end before.
 func TestStartTakesNoThread(t *testing.T) {

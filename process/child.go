@@ -93,12 +93,10 @@ func (ch *child) live(ctx context.Context) error {
 		ch.exit.watch()
 		ch.cmd.Process = ch.exit.std.Process
 		ch.begun.Set()
-		err := rondo.Group(shielded, func(g *rondo.Scope) error {
+		return rondo.Group(shielded, func(g *rondo.Scope) error {
 			ch.attend(ctx, g)
 			return nil
 		})
-		ch.observe(shielded)
-		return err
 	})
 	if ch.cmd.Process != nil {
 		ch.conclude()
@@ -209,16 +207,6 @@ func (ch *child) finish(ctx context.Context, g *rondo.Scope) {
 	}
 	for _, o := range ch.outlets {
 		o.drain()
-	}
-}
-
-// observe takes the errors of the streams, which have ended. One fails only if it
-// has panicked, under Runner.Recover.
-func (ch *child) observe(ctx context.Context) {
-	for _, s := range ch.streams {
-		if err := s.task.Wait(ctx); err != nil {
-			s.fault = err
-		}
 	}
 }
 

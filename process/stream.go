@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/fd"
@@ -20,7 +21,7 @@ type stream struct {
 	in    bool // to the child
 	task  *rondo.Task
 	err   error // of run
-	fault error // of the task: a panic in run
+	fault error // a panic in run
 	done  bool
 }
 
@@ -199,22 +200,41 @@ func (ch *child) connectOut(to io.Writer) (*os.File, error) {
 	return w, nil
 }
 
-// copy runs the streams in the scope g. They are not tasks of the group: a panic in
-// one must not cancel the others.
+// copy runs the streams in the scope g. A panic in one does not cancel the others.
 func (ch *child) copy(g *rondo.Scope) {
 	ch.copying = len(ch.streams)
 	for _, s := range ch.streams {
-		s.task = rondo.Go(g, func(context.Context) error {
+		s.task = rondo.Go(g, func(ctx context.Context) error {
 			defer func() {
 				s.done = true
 				ch.copying--
 				ch.changed.WakeAll()
 			}()
-			s.err = s.run()
+			s.fault = contained(ctx, func() { s.err = s.run() })
 			return nil
 		})
 		s.task.SetName("copy " + ch.cmd.name())
 	}
+}
+
+// contained calls fn. If the panic of a task is its error, it returns a panic of fn, and does not
+// fail the scope of the task: it panics again in a task of a new scope.
+func contained(ctx context.Context, fn func()) (fault error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if _, has := v.(*rondo.PanicError); !has {
+			v = &rondo.PanicError{Task: rondo.Current(ctx).Name(), Value: v, Stack: debug.Stack()}
+		}
+		fault = rondo.Shield(ctx, func(ctx context.Context) error {
+			rondo.Go(ctx, func(context.Context) error { panic(v) })
+			return nil
+		})
+	}()
+	fn()
+	return nil
 }
 
 // same reports whether two Writers are the same.
