@@ -128,7 +128,10 @@ func (m *RWMutex) wait(ctx context.Context, write bool, why Reason) error {
 	admitted := false
 	defer func() { // also if a method of ctx panics
 		if !admitted {
-			r.counted--
+			if r.counted--; r.counted == 0 {
+				m.line.remove(r)
+				m.setOwner()
+			}
 			m.admit() // it may have been the writer that held up readers
 		}
 	}()
@@ -160,8 +163,8 @@ func (m *RWMutex) admit() {
 	}
 }
 
-// setOwner notes for which task the first in the line wait: for none as long as nobody writes, so
-// a run has no Owner when it leaves the head. Those behind them wait for the ones in front.
+// setOwner notes for which task the first in the line wait: for none as long as nobody writes.
+// Those behind them wait for the ones in front.
 func (m *RWMutex) setOwner() {
 	if r := m.line.head; r != nil {
 		r.list.Owner = m.writer
@@ -181,6 +184,7 @@ type run struct {
 	write   bool // they ask to write, and not to read
 	counted int  // members, and those that were cancelled and have not run since
 	next    *run
+	prev    *run // nil for the head, and for a run that has left the line
 }
 
 // last returns the run at the end of the line, or adds one if that run asks for something
@@ -199,20 +203,32 @@ func (l *line) last(write bool) *run {
 	if l.tail == nil {
 		l.head = r
 	} else {
-		l.tail.next = r
+		l.tail.next, r.prev = r, l.tail
 	}
 	l.tail = r
 	return r
 }
 
-// shorten removes the first run. One that still counts a member is not used again: that
-// member will come and count itself off.
-func (l *line) shorten() {
-	r := l.head
-	l.head = r.next
-	if l.head == nil {
-		l.tail = nil
+// shorten removes the first run.
+func (l *line) shorten() { l.remove(l.head) }
+
+// remove removes r, unless it has left the line before. A run that still counts a member is not
+// used again: that member will come and count itself off.
+func (l *line) remove(r *run) {
+	switch {
+	case r.prev != nil:
+		r.prev.next = r.next
+	case l.head == r:
+		l.head = r.next
+	default:
+		return
 	}
+	if r.next != nil {
+		r.next.prev = r.prev
+	} else {
+		l.tail = r.prev
+	}
+	r.next, r.prev, r.list.Owner = nil, nil, nil
 	if r.counted == 0 {
 		r.next, l.spare = l.spare, r
 	}

@@ -1,6 +1,9 @@
 package rondo
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // TestLine adds members that ask for different things, and takes the runs off.
 func TestLine(t *testing.T) {
@@ -40,5 +43,53 @@ func TestLine(t *testing.T) {
 	})
 	if free > 0 {
 		t.Errorf("a run costs %v allocations although there is one to spare", free)
+	}
+}
+
+// TestLineForgets: what was cancelled behind a task that goes on waiting leaves no runs in the
+// line.
+func TestLineForgets(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		var m RWMutex
+		_ = m.TryRLock()
+		wait := func(what string, fn func(ctx context.Context) error) (*Task, error) {
+			task := Go(ctx, fn)
+			for task.Info().Waiting != what {
+				if err := Yield(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return task, nil
+		}
+		first, err := wait("lock", m.Lock)
+		if err != nil {
+			return err
+		}
+		for range 100 {
+			reader, err := wait("rlock", m.RLock)
+			if err != nil {
+				return err
+			}
+			writer, err := wait("lock", m.Lock)
+			if err != nil {
+				return err
+			}
+			for _, task := range []*Task{reader, writer} {
+				task.Cancel(nil)
+				_ = task.Wait(ctx)
+			}
+		}
+		n := 0
+		for r := m.line.head; r != nil; r = r.next {
+			n++
+		}
+		if n != 1 || m.line.tail != m.line.head {
+			t.Errorf("there are %d runs for one task that waits", n)
+		}
+		m.RUnlock()
+		return first.Wait(ctx)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
