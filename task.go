@@ -87,18 +87,20 @@ func (l *Loop) start(t *Task) {
 	}
 }
 
-// exempt has the limit of its owner neither count nor hold back t, which the running task has
-// started just now, if the owner owns the running task too, or one that encloses it. They may wait
-// for t, and so hold it up for ever.
+// exempt has the limit of its owner neither count nor hold back t, which was started just now. If
+// the running task has started it, and not a callback, that is so only if the owner owns that task
+// too, or one that encloses it. They may wait for t, and so hold it up for ever.
 func (t *Task) exempt() {
-	above := t.scope.loop.current.owner
-	for above != nil && above != t.owner {
-		above = above.host.owner
+	if starter := t.scope.loop.current; starter != nil {
+		above := starter.owner
+		for above != nil && above != t.owner {
+			above = above.host.owner
+		}
+		if above == nil {
+			return
+		}
 	}
-	if above == nil {
-		return
-	}
-	x := above.ensureExtra()
+	x := t.owner.ensureExtra()
 	x.exempt++
 	t.ensureExtra().exempt = true
 	if last := len(x.held) - 1; last >= 0 && x.held[last] == t {

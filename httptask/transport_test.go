@@ -69,6 +69,34 @@ func TestUpload(t *testing.T) {
 	})
 }
 
+// TestUploadInALimit: the limit of a scope does not hold back the body of a request for which a
+// task of the scope waits.
+func TestUploadInALimit(t *testing.T) {
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(echo)}}, func(ctx context.Context, address string) error {
+		count, closed := 0, 0
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(1)
+			client := httptask.Client(g)
+			for range 2 {
+				g.Go(func(ctx context.Context) error {
+					defer client.CloseIdleConnections()
+					a, err := client.Post("http://"+address, "", &slowBody{ctx, &count, 10, &closed})
+					if err != nil {
+						return err
+					}
+					defer a.Body.Close()
+					got, err := io.ReadAll(a.Body)
+					if string(got) != strings.Repeat("piece,", 10) {
+						t.Errorf("%q came back", got)
+					}
+					return err
+				})
+			}
+			return nil
+		})
+	})
+}
+
 // TestUploadAgain: a body that the request can make again is code of the program each time.
 func TestUploadAgain(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

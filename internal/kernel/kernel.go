@@ -91,7 +91,8 @@ type Loop interface {
 	SetEntry(t any, user uintptr)
 
 	// SetExempt notes that the running task has started t, a *rondo.Task of this loop, just now,
-	// and waits for it. So if a scope owns both, its limit neither counts t nor holds it back.
+	// and waits for it. So if a scope owns both, its limit neither counts t nor holds it back. A
+	// task that a callback has started is not held back in any case.
 	SetExempt(t any)
 
 	// SetServing notes that t, a *rondo.Task of this loop that has not run yet, calls a
