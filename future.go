@@ -105,8 +105,8 @@ func (a *async[T]) complete(err error) {
 
 // Cancel cancels the task that computes the result, as Task.Cancel does. A task that Submit has
 // not started yet is cancelled too, and fails at its first wait. A Future of NewFuture has no
-// task, and fails with cause. A nil cause stands for context.Canceled. If there is a result
-// already it does nothing. Any goroutine may call it; it never suspends.
+// task, and fails with cause. A nil cause stands for context.Canceled. A result that the Future
+// has already stays. Any goroutine may call it; it never suspends.
 func (f *Future[T]) Cancel(cause error) {
 	task := f.Task()
 	switch {

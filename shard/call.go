@@ -36,8 +36,9 @@ var errGone = errors.New("rondo: shard.Call: the function called runtime.Goexit"
 //
 // A panic in fn comes out of Call as a *rondo.PanicError with fn's stack; a panic in a task
 // that fn has started is returned as an error. A Goexit in fn ends Run, as a Goexit in any task
-// does. After main has returned on every shard, Call returns rondo.ErrLoopClosed. ctx must
-// belong to a shard of the same Run; otherwise the error is rondo.ErrNoLoop.
+// does. After main has returned on every shard, Call of another shard returns
+// rondo.ErrLoopClosed. ctx must belong to a shard of the same Run; otherwise the error is
+// rondo.ErrNoLoop.
 func Call[T any](ctx context.Context, to *Shard, fn func(ctx context.Context) (T, error)) (T, error) {
 	var zero T
 	if to == nil || fn == nil {
