@@ -83,7 +83,8 @@ func (s *Scope) catch(err *error) {
 // order of the calls. Go itself does not wait: to read an endless input no faster than tasks end,
 // use Map. Tasks that run already go on. SetLimit never suspends. It panics if n is negative, or
 // if s is the own scope of a task that Go started, which owns no tasks. A child of package process
-// that a task of the scope starts does not count, nor does the body of a request of httptask.
+// that a task of the scope starts does not count, nor does the body of a request of httptask, nor
+// what a socket.Protocol needs for its connections.
 //
 // A task that waits for another task of the scope may wait for ever, if the limit holds the other
 // one back.

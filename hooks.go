@@ -84,7 +84,7 @@ func (l *loopDoor) Helpers() int     { return l.helpers }
 
 func (l *loopDoor) SetEntry(t any, user uintptr) { t.(*Task).ensureExtra().entry = user }
 
-func (l *loopDoor) SetExempt(t any) { t.(*Task).exempt() }
+func (l *loopDoor) SetExempt(t any, always bool) { t.(*Task).exempt(always) }
 
 func (l *loopDoor) SetServing(t any) context.Context {
 	t.(*Task).serving = true

@@ -87,12 +87,12 @@ func (l *Loop) start(t *Task) {
 	}
 }
 
-// exempt has the limit of its owner neither count nor hold back t, which was started just now. If
-// the running task has started it, and not a callback, that is so only if the owner owns that task
-// too, or one that encloses it. They may wait for t, and so hold it up for ever.
-func (t *Task) exempt() {
-	if starter := t.scope.loop.current; starter != nil {
-		above := starter.owner
+// exempt has the limit of its owner neither count nor hold back t, which was started just now.
+// Unless always is true, that is so only if the owner owns the running task too, or one that
+// encloses it. They may wait for t, and so hold it up for ever.
+func (t *Task) exempt(always bool) {
+	if !always {
+		above := t.scope.loop.current.owner
 		for above != nil && above != t.owner {
 			above = above.host.owner
 		}

@@ -126,7 +126,7 @@ func (t *transport) inTask(ctx context.Context, fn func()) error {
 			result = nil
 			return nil
 		})
-		t.loop.SetExempt(task) // the task that waits for the request may be the last of a limit
+		t.loop.SetExempt(task, true) // the task that waits for the request may be the last of a limit
 	})
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (ch *child) start(c *Cmd, loop kernel.Loop, t kernel.Task) error {
 		return c.failed("Start", err)
 	}
 	ch.task = rondo.Go(c.ctx, ch.live)
-	loop.SetExempt(ch.task) // the task that waits for it may be the last that a limit allows
+	loop.SetExempt(ch.task, false) // the task that waits for it may be the last that a limit allows
 	ch.task.SetName("child " + c.name())
 	// This takes no longer than the start of a process.
 	_ = rondo.Shield(t.Scope(), ch.begun.Wait)

@@ -13,6 +13,30 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
+// TestAttachInALimit: the limit of a scope does not hold back the task that serves connections.
+func TestAttachInALimit(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			g.SetLimit(1)
+			g.Go(func(ctx context.Context) error {
+				var heard rondo.Event
+				p := noted(t, &socket.Protocol{Data: func(*socket.Transport, []byte) { heard.Set() }})
+				tr, err := p.Attach(ctx, a)
+				if err != nil {
+					return err
+				}
+				defer tr.Abort()
+				if _, err := io.WriteString(b, "x"); err != nil {
+					return err
+				}
+				return errors.Join(heard.Wait(ctx), b.Close())
+			})
+			return nil
+		})
+	})
+}
+
 // TestAttach: data that the system has already received comes as Data; the Conn
 // is closed; and a connection that cannot be taken over stays as it is.
 func TestAttach(t *testing.T) {

@@ -319,6 +319,7 @@ func (p *Protocol) dispatcherFor(ctx context.Context, loop kernel.Loop, high, lo
 		}
 		p.dispatchers[ctx] = b
 	}
+	loop.SetExempt(task, true) // without it no connection is served
 	task.SetName("protocol")
 	b.ctx = loop.SetServing(task)
 	return b

@@ -90,10 +90,11 @@ type Loop interface {
 	// loop.
 	SetEntry(t any, user uintptr)
 
-	// SetExempt notes that the running task has started t, a *rondo.Task of this loop, just now,
-	// and waits for it. So if a scope owns both, its limit neither counts t nor holds it back. A
-	// task that a callback has started is not held back in any case.
-	SetExempt(t any)
+	// SetExempt notes that t, a *rondo.Task of this loop that was started just now, works for
+	// others, which wait for it. So the limit of the scope that owns it neither counts it nor
+	// holds it back. Unless always is true, that is so only if the running task has started it,
+	// and the scope owns that task, or one that encloses it.
+	SetExempt(t any, always bool)
 
 	// SetServing notes that t, a *rondo.Task of this loop that has not run yet, calls a
 	// function for someone else: a handler, a job. Then the own scope of t, the ctx of
