@@ -169,9 +169,8 @@ func (s *Subscription[T]) NextCase(v *T) rondo.Case {
 	return rondo.Case{On: (*nextCase[T])(s), To: v}
 }
 
-// All ranges over the values, waiting for each, until the Subscription has ended, which Err
-// tells, or ctx is cancelled. The range panics if ctx belongs to no
-// loop.
+// All ranges over the values, waiting for each, until the Subscription has ended, after which Err
+// says why, or ctx is cancelled. The range panics if ctx belongs to no loop.
 //
 //go:noinline
 func (s *Subscription[T]) All(ctx context.Context) iter.Seq[T] {

@@ -343,13 +343,12 @@ func (s *Server) beginQuiet() *quiet {
 	return s.quiet
 }
 
-// Shutdown ends the Server gracefully: it closes the listeners and idle connections,
-// waits until all requests have been answered, and returns nil. A connection of which a part of
-// a request's head has come is idle, too; a new one has 5 s to send the rest, and as long for a
-// handshake of TLS. If ctx is cancelled
-// first, it cancels the tasks of the remaining requests with http.ErrServerClosed,
-// closes their connections, and returns the cause. Serve still waits for the handlers
-// to return.
+// Shutdown ends the Server gracefully: it closes the listeners and idle connections, waits until
+// all requests have been answered, and returns nil. A connection of which a part of a request's
+// head has come is idle, too; a new one has 5 s to send the rest, and as long for a handshake of
+// TLS. If ctx is cancelled first, it cancels the tasks of the remaining requests with
+// http.ErrServerClosed, closes their connections, and returns the cause. Serve still waits for the
+// handlers to return.
 //
 // A handler that has taken its connection over has until the deadline of ctx to end; without
 // one, it has Grace. Then it is cancelled with http.ErrServerClosed. It can learn of the
