@@ -48,16 +48,7 @@ func TestUpload(t *testing.T) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			for range 5 {
 				g.Go(func(ctx context.Context) error {
-					a, err := client.Post("http://"+address, "", &slowBody{ctx, &count, 10, &closed})
-					if err != nil {
-						return err
-					}
-					defer a.Body.Close()
-					got, err := io.ReadAll(a.Body)
-					if string(got) != strings.Repeat("piece,", 10) {
-						t.Errorf("%q came back", got)
-					}
-					return err
+					return uploadPieces(t, client, address, &slowBody{ctx, &count, 10, &closed})
 				})
 			}
 			return nil
@@ -67,6 +58,20 @@ func TestUpload(t *testing.T) {
 		}
 		return errors.Join(err, until(ctx, func() bool { return closed == 5 }))
 	})
+}
+
+// uploadPieces sends a body of ten pieces to a server that returns it.
+func uploadPieces(t *testing.T, client *http.Client, address string, body io.Reader) error {
+	a, err := client.Post("http://"+address, "", body)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	got, err := io.ReadAll(a.Body)
+	if string(got) != strings.Repeat("piece,", 10) {
+		t.Errorf("%q came back", got)
+	}
+	return err
 }
 
 // TestUploadInALimit: the limit of a scope does not hold back the body of a request for which a
@@ -80,16 +85,7 @@ func TestUploadInALimit(t *testing.T) {
 			for range 2 {
 				g.Go(func(ctx context.Context) error {
 					defer client.CloseIdleConnections()
-					a, err := client.Post("http://"+address, "", &slowBody{ctx, &count, 10, &closed})
-					if err != nil {
-						return err
-					}
-					defer a.Body.Close()
-					got, err := io.ReadAll(a.Body)
-					if string(got) != strings.Repeat("piece,", 10) {
-						t.Errorf("%q came back", got)
-					}
-					return err
+					return uploadPieces(t, client, address, &slowBody{ctx, &count, 10, &closed})
 				})
 			}
 			return nil

@@ -165,7 +165,7 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	}
 	serving.Lock()
 	defer serving.Unlock()
-	// Whoever has gone while others were answered is not waited for, however many these are.
+	// A client that has gone while others were answered costs the next one no snapshot.
 	if err := req.Context().Err(); err != nil {
 		return "", nil, err
 	}

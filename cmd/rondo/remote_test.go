@@ -246,13 +246,10 @@ func TestRemoteRefused(t *testing.T) {
 	}
 }
 
-// TestRemotePrintable: no text of what answers disturbs the terminal.
-func TestRemotePrintable(t *testing.T) {
+// answering returns the URL of a server that answers with p.
+func answering(t *testing.T, p *inspect.Program) string {
+	t.Helper()
 	var text bytes.Buffer
-	p := &inspect.Program{Go: "go1.26\x1b[2J", Loops: []*inspect.Loop{{Name: "lo\x1bop", Tasks: []*inspect.Task{{
-		ID: 1, Name: "na\x1b]2;x\ame", State: "waiting", What: "lock", Waiting: "lock \u202e", Func: "main.\x1bf",
-		Stack: []inspect.Frame{{Func: "main.\x1bg", File: "/\x1b/main.go", Line: 3}}, Site: &inspect.Frame{Func: "main.\x1bh"},
-	}}}}}
 	if err := p.WriteJSON(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -261,8 +258,18 @@ func TestRemotePrintable(t *testing.T) {
 		_, _ = w.Write(text.Bytes()) // the client says what is missing
 	}))
 	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestRemotePrintable: no text of what answers disturbs the terminal.
+func TestRemotePrintable(t *testing.T) {
+	p := &inspect.Program{Go: "go1.26\x1b[2J", Loops: []*inspect.Loop{{Name: "lo\x1bop", Tasks: []*inspect.Task{{
+		ID: 1, Name: "na\x1b]2;x\ame", State: "waiting", What: "lock", Waiting: "lock \u202e", Func: "main.\x1bf",
+		Stack: []inspect.Frame{{Func: "main.\x1bg", File: "/\x1b/main.go", Line: 3}}, Site: &inspect.Frame{Func: "main.\x1bh"},
+	}}}}}
+	url := answering(t, p)
 	for _, verb := range []string{"ps", "tree", "check", "locks"} {
-		_, out, failed := invoke(verb, server.URL)
+		_, out, failed := invoke(verb, url)
 		if out == "" || strings.ContainsAny(out+failed, "\x1b\a\u202e") {
 			t.Errorf("%s writes %q, %q", verb, out, failed)
 		}
@@ -272,18 +279,10 @@ func TestRemotePrintable(t *testing.T) {
 // TestRemoteLacksTasks: of a program with more tasks than an answer has nobody can say that nothing
 // looks wrong.
 func TestRemoteLacksTasks(t *testing.T) {
-	var text bytes.Buffer
 	p := &inspect.Program{Go: "go1.26", Loops: []*inspect.Loop{{Name: "large", Exact: true, Omitted: 50_000}}}
-	if err := p.WriteJSON(&text); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text.Bytes()) // the client says what is missing
-	}))
-	t.Cleanup(server.Close)
+	url := answering(t, p)
 	for verb, want := range map[string]int{"check": exitUnread, "tree": exitDone, "ps": exitDone} {
-		status, out, failed := invoke(verb, server.URL)
+		status, out, failed := invoke(verb, url)
 		if status != want || failed != "" || !strings.Contains(out, "; the answer lacks 50,000 tasks\n") || strings.Contains(out, "Nothing looks wrong") {
 			t.Errorf("%s: status %d, want %d, %q\n%s", verb, status, want, failed, out)
 		}
