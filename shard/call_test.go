@@ -260,9 +260,9 @@ func TestCallIsNoDeadlock(t *testing.T) {
 			cancel(errBad)
 			return 0, rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 30*time.Millisecond) })
 		})
-		return err
+		return errors.Join(err, rondo.Check(ctx))
 	})
-	if err != errBad {
+	if !errors.Is(err, errBad) || errors.Is(err, rondo.ErrDeadlock) {
 		t.Errorf("Run: %v", err)
 	}
 }

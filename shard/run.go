@@ -45,8 +45,9 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // main begins when all loops have begun. A shard whose main has returned nil goes
 // on: it serves calls, and its other tasks run, until main has returned on every
 // shard. Then the tasks that are left are cancelled and waited for. When ctx is
-// cancelled, so are all shards; if it is cancelled already, Run returns the cause
-// and has done nothing.
+// cancelled, so are all shards, and Run returns what the mains then return, nil if
+// all return nil; if it is cancelled already, Run returns the cause and has done
+// nothing.
 //
 // The first error of a main cancels all shards with itself as the cause, and Run
 // returns it, joined with the errors of other shards that are not that cancellation.
@@ -80,7 +81,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 	}
 	g := newGroup(r)
 	ctx, cancel := context.WithCancelCause(ctx)
-	g.cancel = cancel
+	g.cancel, g.cancelled = cancel, func() bool { return ctx.Err() != nil }
 	defer cancel(nil)
 	for _, s := range g.shards {
 		g.loops.Go(func() { g.run(ctx, s, main) })
@@ -94,10 +95,11 @@ var errExited = errors.New("rondo: shard.Run: a task called runtime.Goexit")
 
 // A group is the shards of one Run.
 type group struct {
-	runner rondo.Runner
-	shards []*Shard
-	cancel func(cause error)
-	loops  sync.WaitGroup
+	runner    rondo.Runner
+	shards    []*Shard
+	cancel    func(cause error)
+	cancelled func() bool // by cancel, or from outside
+	loops     sync.WaitGroup
 
 	simulated bool
 	watching  atomic.Bool // look will be called
@@ -188,7 +190,9 @@ func (s *Shard) run(ctx context.Context, main func(ctx context.Context, s *Shard
 	returned = true
 	g.mainReturned()
 	if cause := s.await(ctx, g.ended); cause != nil {
-		g.fail(cause)
+		if !g.cancelled() { // a task of this shard has failed
+			g.fail(cause)
+		}
 		_ = rondo.Shield(ctx, func(ctx context.Context) error { return s.await(ctx, g.ended) })
 	}
 	return err

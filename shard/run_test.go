@@ -165,6 +165,28 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestCancelledDoneInTime: if every main returns nil, so does Run, whichever shard notices the
+// cancellation of Run's ctx first.
+func TestCancelledDoneInTime(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var begun sync.WaitGroup
+	begun.Add(3)
+	err := (&shard.Runner{Loops: 3}).Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+		begun.Done()
+		if s.Index() == 0 {
+			begun.Wait() // a main that has not begun when the cancellation comes never does
+			cancel(errBad)
+			_ = rondo.WaitCanceled(ctx)
+			cleanup := func(ctx context.Context) error { return rondo.Sleep(ctx, 10*time.Millisecond) }
+			return rondo.Shield(ctx, cleanup) // the other shards wait for this main, and notice
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
 // TestPanicOfMain: the panic of a main cancels the other shards.
 func TestPanicOfMain(t *testing.T) {
 	defer func() {

@@ -331,6 +331,30 @@ func TestSimEnd(t *testing.T) {
 	}
 }
 
+// TestSimCancelledDoneInTime: in a simulation too, Run returns nil if every main does, though Run
+// was cancelled.
+func TestSimCancelledDoneInTime(t *testing.T) {
+	sim.Config{Seeds: 5}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		got := errBad
+		h := w.Host("server", func(ctx context.Context) error {
+			_ = rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+				got = (&shard.Runner{Loops: 3}).Run(ctx, func(ctx context.Context, s *shard.Shard) error {
+					if s.Index() == 0 {
+						_ = rondo.WaitCanceled(ctx)
+						return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Second) })
+					}
+					return nil
+				})
+				return nil
+			})
+			return nil
+		})
+		if err := w.Eventually(ctx, time.Minute, func() bool { return !h.Up() }); err != nil || got != nil {
+			t.Errorf("%v; Run: %v", err, got)
+		}
+	})
+}
+
 // TestSimCrashAtOnce: a task may crash a host when the loops of some of its shards have begun, and
 // those of others have not. The task goes on, and the program ends.
 func TestSimCrashAtOnce(t *testing.T) {

@@ -57,7 +57,10 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 	g.simulated = true // the world finds out by itself when nothing can go on
 	var ended rondo.WaitList
 	tasks := make([]*rondo.Task, len(g.shards)) // each belongs to its loop
+	cancelled := false
+	g.cancelled = func() bool { return cancelled }
 	g.cancel = func(cause error) {
+		cancelled = true
 		for i, s := range g.shards {
 			_ = s.box.put(action{fn: func() { tasks[i].Cancel(cause) }}, false)
 		}
@@ -65,10 +68,15 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 	for i, s := range g.shards {
 		host.RunBeside(s.name, func(ctx context.Context) error {
 			tasks[i] = rondo.Current(ctx)
+			var own error
 			err := rondo.Group(ctx, func(all *rondo.Scope) error {
 				defer all.Cancel(nil)
-				return s.run(all, main)
+				own = s.run(all, main)
+				return own
 			})
+			if own == nil && echoes(err, rondo.Check(ctx)) {
+				err = nil // of Group, which unlike a loop says that it was cancelled
+			}
 			s.over = true
 			if err != nil {
 				g.fail(err)
@@ -89,7 +97,7 @@ func (g *group) simulate(ctx context.Context, host driver.Host, main func(ctx co
 	for cause := error(nil); left > 0; {
 		if cause == nil {
 			if cause = ended.Park(ctx, rondo.Reason{What: "shards"}); cause != nil {
-				g.fail(cause)
+				g.cancel(cause)
 			}
 			continue
 		}
