@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +26,9 @@ import (
 type FlightSaver struct {
 	// Dir is the folder of the files. Their names are rondo-PID-N-WORD.json, where WORD is held,
 	// deadlock or signal, and they open at https://ui.perfetto.dev. N counts to 10 and begins
-	// again, and a new file replaces the one that had its N, so a program has at most 10 files.
+	// again, and a new file replaces the one that had its N, so a program has at most 10 files. A
+	// program that starts again with the same PID, as in a container, counts on from the newest
+	// file. Programs of one PID that run at the same time need a Dir each.
 	Dir string
 	// Signals, such as syscall.SIGQUIT, cause a file to be written too, and nothing else: SIGQUIT
 	// does not end the program. If there are none, no signal is caught.
@@ -73,7 +77,7 @@ func (s FlightSaver) Start() (stop func(), err error) {
 // serve writes a file for each trouble and each signal, until quit is closed.
 func (s FlightSaver) serve(troubles <-chan report.Alarm, signals <-chan os.Signal, quit <-chan struct{}) {
 	var last time.Time
-	for n := 0; ; {
+	for n := s.newest(); ; {
 		word, seen := "signal", func() {}
 		select {
 		case alarm := <-troubles:
@@ -86,7 +90,7 @@ func (s FlightSaver) serve(troubles <-chan report.Alarm, signals <-chan os.Signa
 		case <-quit:
 			return
 		}
-		if err := s.save(fmt.Sprintf("rondo-%d-%d-", os.Getpid(), n%savedFiles+1), word); err != nil {
+		if err := s.save(fmt.Sprintf("%s%d-", ownFiles(), n%savedFiles+1), word); err != nil {
 			report.Log(slog.LevelWarn, "rondo: the flight record cannot be saved", "err", err)
 		}
 		seen()
@@ -94,12 +98,34 @@ func (s FlightSaver) serve(troubles <-chan report.Alarm, signals <-chan os.Signa
 	}
 }
 
-// save writes the files of one name, in place of those that differ from it by their word only.
+// ownFiles is how the names of the files of this program begin.
+func ownFiles() string { return fmt.Sprintf("rondo-%d-", os.Getpid()) }
+
+// newest returns the N of the newest file in Dir that has this program's PID, or 0.
+func (s FlightSaver) newest() (n int) {
+	var latest time.Time
+	files, _ := os.ReadDir(s.Dir) // the first save reports what is wrong with Dir
+	for _, file := range files {
+		info, err := file.Info()
+		rest, own := strings.CutPrefix(file.Name(), ownFiles())
+		if err != nil || !own || !info.ModTime().After(latest) {
+			continue
+		}
+		digits, _, _ := strings.Cut(rest, "-")
+		if i, err := strconv.Atoi(digits); err == nil && i > 0 && i <= savedFiles {
+			n, latest = i, info.ModTime()
+		}
+	}
+	return n
+}
+
+// save writes the files of one N, in place of those that had it, also those that a program which
+// was killed did not finish.
 func (s FlightSaver) save(prefix, word string) error {
-	for _, other := range []string{"held", "deadlock", "signal"} {
-		if other != word {
-			_ = os.Remove(filepath.Join(s.Dir, prefix+other+".json")) // there is none, most times
-			_ = os.Remove(filepath.Join(s.Dir, prefix+other+".trace"))
+	files, _ := os.ReadDir(s.Dir)
+	for _, file := range files {
+		if rest, same := strings.CutPrefix(file.Name(), prefix); same && rest != word+".json" && rest != word+".trace" {
+			_ = os.Remove(filepath.Join(s.Dir, file.Name())) // if it cannot go, nor can a new one come
 		}
 	}
 	name, target := prefix+word, openSelf()

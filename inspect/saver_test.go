@@ -30,16 +30,20 @@ func (r recording) WriteTo(w io.Writer) (int64, error) {
 }
 
 // TestFlightSaver: a trouble and a signal each leave a timeline, and the program's own recorder
-// beside it. An older file of the same number goes.
+// beside it. The number is the one after that of the newest file of the same PID, and older files
+// of that number go, one that was not finished included.
 func TestFlightSaver(t *testing.T) {
 	for word, cause := range map[string]func(){
 		"deadlock": func() { report.Trouble("deadlock", 0) },
 		"signal":   func() { _ = syscall.Kill(os.Getpid(), syscall.SIGUSR2) },
 	} {
 		dir, asked := t.TempDir(), make(recording)
-		older := filepath.Join(dir, fmt.Sprintf("rondo-%d-1-held.json", os.Getpid()))
-		if err := os.WriteFile(older, nil, 0o666); err != nil {
-			t.Fatal(err)
+		for i, older := range []string{"8-held.json", "8-held.trace.123.part", "9-held.json", "7-signal.json"} {
+			older = filepath.Join(dir, fmt.Sprintf("rondo-%d-%s", os.Getpid(), older))
+			written := time.Unix(int64(i), 0)
+			if err := errors.Join(os.WriteFile(older, nil, 0o666), os.Chtimes(older, written, written)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		stop, err := inspect.FlightSaver{Dir: dir, Signals: []os.Signal{syscall.SIGUSR2}, Trace: asked}.Start()
 		if err != nil {
@@ -61,7 +65,7 @@ func TestFlightSaver(t *testing.T) {
 		}
 		stop()
 		stop()
-		name := filepath.Join(dir, fmt.Sprintf("rondo-%d-1-%s", os.Getpid(), word))
+		name := filepath.Join(dir, fmt.Sprintf("rondo-%d-8-%s", os.Getpid(), word))
 		text, err := os.ReadFile(name + ".json")
 		var events []any
 		if err != nil || json.Unmarshal(text, &events) != nil || len(events) < 1000 {
@@ -70,7 +74,7 @@ func TestFlightSaver(t *testing.T) {
 		if text, err := os.ReadFile(name + ".trace"); err != nil || string(text) != "trace" {
 			t.Errorf("%s: %q, %v", word, text, err)
 		}
-		if all, err := os.ReadDir(dir); err != nil || len(all) != 2 {
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 4 {
 			t.Errorf("%s: the files are %v", word, all)
 		}
 	}
