@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -87,5 +89,41 @@ func TestDemoOnTerminal(t *testing.T) {
 	}
 	if all := strings.Join(last, "\n"); strings.Contains(all, "messages/s") || strings.Contains(all, "^C") || strings.Contains(shown.String(), "\x1b") {
 		t.Errorf("the terminal shows\n%s", all)
+	}
+}
+
+// TestTraceTyped: what is typed at the terminal reaches the program that is traced once, also if
+// the input is a pipe.
+func TestTraceTyped(t *testing.T) {
+	person, command := openTerminal(t, 100)
+	const program = `sleep 600 & trap 'echo got' INT; trap 'echo end; kill $!; exit' TERM; echo ready; while :; do wait; done`
+	c := exec.CommandContext(t.Context(), os.Args[0], "trace", filepath.Join(t.TempDir(), "trace.json"), "--", "sh", "-c", program)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), command, command
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	command.Close()
+	typed, got := 0, 0
+	for lines := bufio.NewScanner(person); lines.Scan(); { // it fails when nobody has the other side open
+		var err error
+		if strings.HasSuffix(lines.Text(), "got") {
+			got++
+		}
+		switch {
+		case got == 5:
+			err = c.Process.Signal(syscall.SIGTERM) // it is passed on after what came before
+		case got == typed:
+			typed++
+			_, err = person.WriteString("\x03")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Wait() // it fails because the shell has no loop
+	if got != 5 || typed != 5 {
+		t.Errorf("Ctrl-C was typed %d times, and came %d times", typed, got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -137,8 +138,9 @@ func runThrough(cmd *exec.Cmd) (status int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	// What is typed at a terminal goes to the program as well as to us.
-	typed := term.IsTerminal(int(os.Stdin.Fd()))
+	// What is typed at our terminal goes to the program as well as to us, also if some of these
+	// are pipes.
+	typed := slices.ContainsFunc([]*os.File{os.Stdin, os.Stdout, os.Stderr}, func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) })
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
