@@ -46,7 +46,8 @@ type State int
 const (
 	// Sleeping: no task can run. A Step does nothing until the sleep has ended, which wake tells.
 	Sleeping State = iota
-	// Ready: tasks can run, and the time of the Step was used up.
+	// Ready: tasks can run, and the time of the Step was used up. Inspection counts the loop as
+	// busy until the next Step, because it has work that waits for the host.
 	Ready
 	// Ended: every task has ended, and Close returns the error of Run.
 	Ended
