@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"context"
 	"net/url"
 	"slices"
 	"time"
@@ -27,6 +28,9 @@ func Own(stack []Frame) []Frame { return own(stack) }
 // Ask is Snapshot as it works where a program cannot be read from outside. A loop
 // has so long to answer.
 func Ask(wait time.Duration) (*Program, error) { return ask(wait) }
+
+// OwnTables returns what the page shows of the tables of AddTable.
+func OwnTables(ctx context.Context) []table { return ownTables(ctx) }
 
 // Holding is for how long a step may take that is not said to hold the loop.
 const Holding = holding

@@ -268,7 +268,7 @@ func TestStopped(t *testing.T) {
 	for _, mode := range []string{"idle", "spin"} {
 		p := start(t, plain.program(t), mode)
 		target := open(t, p)
-		until(t, target, "a loop that has begun", func(l *inspect.Loop) bool { return mode == "idle" || l.Held != nil })
+		until(t, target, "a loop in its mode", func(l *inspect.Loop) bool { return mode == "idle" && settled(l) || l.Held != nil })
 		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}

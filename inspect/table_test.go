@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rondo-go/rondo/inspect"
 )
@@ -37,36 +39,42 @@ func TestAddTable(t *testing.T) {
 	}
 }
 
-// TestAddTableFails: the page is served, and says so, if a table panics, has nothing or does not
-// answer; a function that does not answer is not called again before it has returned.
+// TestAddTableFails: the page says so if a table panics or has nothing.
 func TestAddTableFails(t *testing.T) {
-	release, calls := make(chan struct{}), make(chan int, 10)
-	for title, rows := range map[string]func(ctx context.Context) [][]string{
-		"Panics": func(context.Context) [][]string { panic("oh") },
-		"Empty":  func(context.Context) [][]string { return nil },
-		"Hangs":  func(context.Context) [][]string { calls <- 1; <-release; return nil },
-		"Waits":  func(ctx context.Context) [][]string { <-ctx.Done(); return [][]string{{context.Cause(ctx).Error()}} },
+	for want, rows := range map[string]func(ctx context.Context) [][]string{
+		"panic: oh":   func(context.Context) [][]string { panic("oh") },
+		"nothing yet": func(context.Context) [][]string { return nil },
 	} {
-		defer inspect.AddTable(title, rows)()
-	}
-	text := func(title, page string) string {
-		m := regexp.MustCompile(`<h2>` + title + `</h2>\s*<p class="soft">([^<]*)</p>`).FindStringSubmatch(page)
-		return strings.Join(append(m, ""), "|")
-	}
-	page := body(t, get(t, "GET", "/", "text/html"))
-	for title, want := range map[string]string{"Panics": "panic: oh", "Empty": "nothing yet", "Hangs": "no answer within 1s"} {
-		if have := text(title, page); !strings.Contains(have, "|"+want+"|") {
-			t.Errorf("%s: %q, want %q, in\n%s", title, have, want, page)
+		remove := inspect.AddTable("Fails", rows)
+		if page := body(t, get(t, "GET", "/", "text/html")); !regexp.MustCompile(`<h2>Fails</h2>\s*<p class="soft">` + want + `</p>`).MatchString(page) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
 		}
+		remove()
 	}
-	if !strings.Contains(page, "<th>context deadline exceeded</th>") {
-		t.Errorf("the answer of a function whose ctx was cancelled is missing in\n%s", page)
-	}
-	page = body(t, get(t, "GET", "/", "text/html"))
-	if have := text("Hangs", page); !strings.Contains(have, "still awaited") || len(calls) != 1 {
-		t.Errorf("%q, after %d calls", have, len(calls))
-	}
-	close(release)
+}
+
+// TestAddTableHangs: a function whose ctx is cancelled may still answer; one that does not is not
+// waited for, nor called again before it has returned.
+func TestAddTableHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, calls := make(chan struct{}), 0
+		defer inspect.AddTable("Hangs", func(context.Context) [][]string { calls++; <-release; return nil })()
+		defer inspect.AddTable("Waits", func(ctx context.Context) [][]string {
+			<-ctx.Done()
+			return [][]string{{context.Cause(ctx).Error()}}
+		})()
+		for _, want := range []string{"no answer within 1s", "the answer to an earlier page is still awaited"} {
+			start := time.Now()
+			tables := inspect.OwnTables(t.Context())
+			if tables[0].Problem != want || tables[1].Problem != "" || tables[1].Head[0].Text != context.DeadlineExceeded.Error() || calls != 1 {
+				t.Errorf("the tables are %+v after %d calls", tables, calls)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		}
+		close(release)
+	})
 }
 
 // TestTablesBounded: tables take no more of the page than there is for them, and the page says what

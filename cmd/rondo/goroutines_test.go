@@ -17,6 +17,9 @@ func TestPlainGo(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p := startFile(t, file)
+	for out := ""; !strings.Contains(out, "os.(*File).read "); { // it says that it is ready before that
+		_, out, _ = invoke("ps", p.pid())
+	}
 	for _, c := range []struct {
 		verb, want string
 	}{

@@ -71,10 +71,14 @@ type function struct {
 	ended    chan struct{} // closed when fn has ended
 }
 
-// slowAfter is for how long, in real time, a function is waited for. slow has those of the
-// program beside which the next one began after that time, and talks those that had woken a
-// loop by then. What one of them does again is not waited for.
-const slowAfter = 200 * time.Millisecond
+// For so long, in real time, a function is waited for: slowLooks times for lookEvery. Time alone
+// proves nothing, because the whole process may have been stopped, so looks are counted. slow
+// has the functions of the program beside which the next one began after that time, and talks
+// those that had woken a loop by then. What one of them does again is not waited for.
+const (
+	slowLooks = 4
+	lookEvery = 50 * time.Millisecond
+)
 
 var slow, talks sync.Map
 
@@ -91,18 +95,19 @@ func (l *Loop) Add(user uintptr, fn, back func()) {
 //
 // Wait reports false if giveUp was closed before.
 func (o *Pool) Wait(wakeup, giveUp <-chan struct{}) bool {
-	for woken := false; !o.takeBack(); {
+	woken := false
+	for looks := 0; !o.takeBack(); {
 		if !o.busy(&slow) {
 			o.begin()
 		}
 		var late <-chan time.Time
 		if woken || len(o.waiting) > 0 {
-			late = time.After(slowAfter)
+			late = time.After(lookEvery)
 		}
 		select {
 		case <-o.ended:
 		case <-wakeup:
-			woken = true
+			woken, looks = true, 0
 			if !o.busy(&talks) {
 				if len(o.running) > 0 {
 					o.trace.ByChance()
@@ -110,6 +115,10 @@ func (o *Pool) Wait(wakeup, giveUp <-chan struct{}) bool {
 				return true
 			}
 		case <-late:
+			if looks++; looks < slowLooks {
+				continue
+			}
+			looks = 0
 			if woken {
 				o.note(&talks)
 				o.trace.ByChance()
@@ -242,12 +251,15 @@ func (l *Loop) mayReturn() {
 		o.trace.ByChance()
 		return
 	}
-	select {
-	case <-next.ended:
-		o.takeBack()
-		l.open = 2 // what the function has posted comes before its result
-	case <-time.After(slowAfter):
-		needy.Store(next.user, true)
-		o.trace.ByChance()
+	for range slowLooks {
+		select {
+		case <-next.ended:
+			o.takeBack()
+			l.open = 2 // what the function has posted comes before its result
+			return
+		case <-time.After(lookEvery):
+		}
 	}
+	needy.Store(next.user, true)
+	o.trace.ByChance()
 }
