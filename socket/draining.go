@@ -16,8 +16,12 @@ import (
 )
 
 // drainTime is how long a listener still accepts when it ends. In that time, clients
-// whose handshake has begun finish it: a round trip.
-const drainTime = 100 * time.Millisecond
+// whose handshake has begun finish it: a round trip. If the loop has stood still meanwhile, some
+// may wait to be accepted, so the listener is closed only after lookTime without one.
+const (
+	drainTime = 100 * time.Millisecond
+	lookTime  = time.Millisecond
+)
 
 // A draining is a Listener whose Close lets the task that accepts go on for
 // drainTime. It belongs to the loop.
@@ -25,6 +29,7 @@ type draining struct {
 	*Listener
 	accepting bool
 	ending    bool
+	looking   bool   // lookTime runs
 	ended     func() // called when it is closed, after all that had come were accepted
 }
 
@@ -40,40 +45,55 @@ func (d *draining) Close() error {
 	d.ending = true
 	d.file.remove()
 	d.refuseNew()
+	return d.acceptFor(drainTime)
+}
+
+// acceptFor ends what accepts after that time.
+func (d *draining) acceptFor(long time.Duration) error {
 	driver := d.fd.Loop().Driver()
-	return d.SetDeadline(driver.Time(driver.Now()).Add(drainTime))
+	return d.SetDeadline(driver.Time(driver.Now()).Add(long))
 }
 
 // Accept is Listener.Accept.
 func (d *draining) Accept() (net.Conn, error) { return d.accept(use{}) }
 
-func (d *draining) accept(use use) (net.Conn, error) {
-	d.accepting = true
-	c, err := d.Listener.accept(use)
-	d.accepting = false
-	if err != nil {
-		return nil, d.closed(err)
-	}
-	return c, nil
+func (d *draining) accept(use use) (c net.Conn, err error) {
+	err = d.drain(func() error {
+		c, err = d.Listener.accept(use)
+		return err
+	})
+	return c, err
 }
 
 // acceptAny accepts a connection that no loop has yet. Only tasks may call it.
-func (d *draining) acceptAny() (accepted, error) {
-	d.accepting = true
-	a, err := d.Listener.acceptAny(fd.TaskOf(d.fd.Loop(), "Accept"))
-	d.accepting = false
-	if err != nil {
-		return a, d.closed(d.fail("accept", err))
-	}
-	return a, nil
+func (d *draining) acceptAny() (a accepted, err error) {
+	err = d.drain(func() error {
+		a, err = d.Listener.acceptAny(fd.TaskOf(d.fd.Loop(), "Accept"))
+		return d.fail("accept", err)
+	})
+	return a, err
 }
 
-// closed closes the listener if all that had come were accepted.
-func (d *draining) closed(err error) error {
-	if !d.ending || !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+// drain calls accept, and closes the listener if all that had come were accepted.
+func (d *draining) drain(accept func() error) error {
+	for {
+		d.accepting = true
+		err := accept()
+		d.accepting = false
+		switch {
+		case err == nil:
+			d.looking = false
+			return nil
+		case !d.ending || !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case d.looking:
+			_ = d.Listener.Close()
+			d.ended()
+			return d.fail("accept", net.ErrClosed)
+		}
+		d.looking = true
+		if err := d.acceptFor(lookTime); err != nil {
+			return err
+		}
 	}
-	_ = d.Listener.Close()
-	d.ended()
-	return d.fail("accept", net.ErrClosed)
 }

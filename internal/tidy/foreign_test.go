@@ -188,7 +188,7 @@ var foreignCalls = map[string]map[frame]string{
 	"socket/conn.go":          {own: "File", ours: "wait"},
 	"socket/dial.go":          {own: "DialContext dial dialPacket"},
 	"socket/dial_raw.go":      {own: "prepare", ours: "connect"},
-	"socket/draining.go":      {ours: "closed"},
+	"socket/draining.go":      {ours: "drain"},
 	"socket/listen.go":        {own: "Listen"},
 	"socket/loop.go":          {own: "errand"},
 	"socket/network.go":       {own: "listenVirtual"},
