@@ -193,6 +193,33 @@ func TestYieldGoesBehindEvents(t *testing.T) {
 	})
 }
 
+// TestEventRunsInTheNextTurn: what comes in while a turn is going on runs in the next one, also if
+// it goes before the last task of the turn, which has yielded.
+func TestEventRunsInTheNextTurn(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		l := LoopOf(ctx)
+		for asked := len(d.asked); len(d.asked) == asked; { // from now on each long step is noticed
+			d.now += 2 * pace.After
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		var first, second uint64
+		l.CallSoon(func() {
+			first = l.stats.Turns
+			d.now += 2 * pace.After
+			d.report = func() { l.CallSoon(func() { second = l.stats.Turns }) }
+		})
+		if err := Yield(ctx); err != nil {
+			return err
+		}
+		if second != first+1 {
+			t.Errorf("what came in turn %d ran in turn %d, before the task that had yielded", first, second)
+		}
+		return nil
+	})
+}
+
 // TestEventsDoNotStarveYield: a task that yields runs after those that the driver reported then,
 // however much it reports while they run.
 func TestEventsDoNotStarveYield(t *testing.T) {

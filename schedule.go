@@ -65,13 +65,16 @@ func (l *Loop) putBack(t *Task) {
 
 // moveBack is called when the driver was asked, and n entries were in the queue before. If the
 // last of them is the task that has just yielded, those that came in go before it: what has
-// waited for its step does not wait for the next one too. A task is moved once for each time
-// that it yields.
+// waited for its step does not wait for the next one too. They run in the next turn. A task is
+// moved once for each time that it yields.
 func (l *Loop) moveBack(n int) {
 	t := l.gaveWay
 	l.gaveWay = nil
-	if t != nil && n > 0 && l.queue.At(n-1).task == t {
+	if t != nil && n > 0 && n < l.queue.Len() && l.queue.At(n-1).task == t {
 		l.queue.MoveToEnd(n - 1)
+		if l.batch == n {
+			l.batch-- // t was the last of this turn
+		}
 	}
 }
 
