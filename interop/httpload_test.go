@@ -8,6 +8,7 @@ package interop_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -187,47 +188,47 @@ func TestHTTPTaskSlow(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // it ends by ReadTimeout
 		_, _ = w.Write(answer)
 	})
-	for _, v := range []struct {
-		name string
-		args []string
-		ends bool // the server closes all connections
-	}{
-		{"head", []string{"-H", "-i", "1", "-l", "60"}, true},
-		{"body", []string{"-B", "-i", "1", "-l", "60"}, true},
-		{"ranges", []string{"-R", "-l", "60"}, true},
-		{"reader", []string{"-X", "-w", "10", "-y", "20", "-n", "1", "-z", "10", "-l", "4"}, false},
-	} {
-		t.Run(v.name, func(t *testing.T) {
-			t.Parallel()
-			run(t, func(ctx context.Context) error {
-				s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0),
-					ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 6 * time.Second}}
-				return whileServing(ctx, s, func(ctx context.Context, address string) error {
-					url := "http://" + address + "/"
-					attack := rondo.Async(ctx, func(ctx context.Context) (string, error) {
-						return command(ctx, nil, slow, append(v.args, "-c", "200", "-r", "200", "-u", url)...)
-					})
-					base := new(http.Transport)
-					defer base.CloseIdleConnections()
-					client := http.Client{Transport: httptask.Transport(ctx, base)}
-					for n := 0; n == 0 || !attack.Done(); n++ {
-						if err := whole(ctx, &client, url, len(answer)); err != nil {
-							t.Errorf("request %d beside the slow ones: %v", n, err)
-							break
-						}
-						if err := rondo.Sleep(ctx, 100*time.Millisecond); err != nil {
-							return err
-						}
-					}
-					out, err := attack.Wait(ctx)
-					if ended := strings.Contains(out, "No open connections left"); err == nil && ended != v.ends {
-						t.Errorf("slowhttptest says\n%s", out)
-					}
-					return err
-				})
+	attack := func(ctx context.Context, name string, ends bool, args ...string) error {
+		s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0),
+			ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 6 * time.Second}}
+		return whileServing(ctx, s, func(ctx context.Context, address string) error {
+			url := "http://" + address + "/"
+			attack := rondo.Async(ctx, func(ctx context.Context) (string, error) {
+				return command(ctx, nil, slow, append(args, "-c", "200", "-r", "200", "-u", url)...)
 			})
+			base := new(http.Transport)
+			defer base.CloseIdleConnections()
+			client := http.Client{Transport: httptask.Transport(ctx, base)}
+			for n := 0; n == 0 || !attack.Done(); n++ {
+				if err := whole(ctx, &client, url, len(answer)); err != nil {
+					t.Errorf("%s: request %d beside the slow ones: %v", name, n, err)
+					break
+				}
+				if err := rondo.Sleep(ctx, 100*time.Millisecond); err != nil {
+					return err
+				}
+			}
+			out, err := attack.Wait(ctx)
+			if ended := strings.Contains(out, "No open connections left"); err == nil && ended != ends {
+				t.Errorf("%s: slowhttptest says\n%s", name, out)
+			}
+			return err
 		})
 	}
+	run(t, func(ctx context.Context) error {
+		var errs []error
+		for _, a := range []*rondo.Task{
+			rondo.Go(ctx, func(ctx context.Context) error { return attack(ctx, "head", true, "-H", "-i", "1", "-l", "60") }),
+			rondo.Go(ctx, func(ctx context.Context) error { return attack(ctx, "body", true, "-B", "-i", "1", "-l", "60") }),
+			rondo.Go(ctx, func(ctx context.Context) error { return attack(ctx, "ranges", true, "-R", "-l", "60") }),
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return attack(ctx, "reader", false, "-X", "-w", "10", "-y", "20", "-n", "1", "-z", "10", "-l", "4")
+			}),
+		} {
+			errs = append(errs, a.Wait(ctx))
+		}
+		return errors.Join(errs...)
+	})
 }
 
 // whole gets an answer of a length.
