@@ -180,11 +180,14 @@ func (c *Cmd) wait(own bool) error {
 	}
 	scope := t.Scope()
 	err := ch.task.Wait(scope)
-	if err != nil && !ch.task.Done() {
-		if !own && c.ctx.Err() == nil {
-			return err
+	if err != nil {
+		if !ch.task.Done() {
+			if !own && c.ctx.Err() == nil {
+				return err
+			}
+			ch.task.Cancel(err)
 		}
-		ch.task.Cancel(err)
+		// If the task has ended in the turn of a cancellation, err may say no more than that.
 		err = rondo.Shield(scope, ch.task.Wait)
 	}
 	if err != nil {
