@@ -216,6 +216,7 @@ func TestOwnCancel(t *testing.T) {
 			var waited error
 			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 				c := child(g, "echo")
+				c.WaitDelay = -1
 				in, err := c.StdinPipe()
 				if err != nil {
 					return err
@@ -255,6 +256,7 @@ func TestLateOutput(t *testing.T) {
 	const script = "(sleep 0.1; echo late) & echo early"
 	run(t, func(ctx context.Context) error {
 		c := process.Command(ctx, "/bin/sh", "-c", script)
+		c.WaitDelay = -1
 		out, err := c.StdoutPipe()
 		if err != nil {
 			return err
@@ -274,7 +276,7 @@ func TestLateOutput(t *testing.T) {
 		var c *process.Cmd
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			c = process.Command(g, "/bin/sh", "-c", script)
-			c.Stdout = &said
+			c.Stdout, c.WaitDelay = &said, -1
 			if err := c.Start(); err != nil {
 				return err
 			}

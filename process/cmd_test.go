@@ -154,7 +154,7 @@ func TestStderrOfOther(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			c.Cancel = in.Close
+			c.Cancel, c.WaitDelay = in.Close, -1
 			rondo.Go(ctx, func(ctx context.Context) error {
 				for c.Process == nil {
 					if err := rondo.Yield(ctx); err != nil {
