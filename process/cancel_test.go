@@ -316,7 +316,7 @@ func TestGrandchild(t *testing.T) {
 		if err != exec.ErrWaitDelay {
 			t.Errorf("Output: %v", err)
 		}
-		end(strings.TrimPrefix(string(out), "ready\n"))
+		end(string(out))
 
 		c = child(ctx, "leave")
 		pipe, err := c.StdoutPipe()
@@ -327,7 +327,7 @@ func TestGrandchild(t *testing.T) {
 			t.Errorf("Wait: %v", err)
 		}
 		said, err := io.ReadAll(pipe)
-		end(strings.TrimPrefix(string(said), "ready\n"))
+		end(string(said))
 		return err
 	})
 }

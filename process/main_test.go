@@ -48,6 +48,8 @@ func play(part string, args []string) int {
 	case "hang":
 		fmt.Println("ready")
 		forever()
+	case "stay":
+		forever()
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
@@ -72,7 +74,7 @@ func play(part string, args []string) int {
 		forever()
 	case "leave":
 		// The one that is left behind holds what this one had.
-		left := exec.Command(os.Args[0], "hang")
+		left := exec.Command(os.Args[0], "stay")
 		left.Stdout, left.Stderr = os.Stdout, os.Stderr
 		if left.Start() != nil {
 			return 1
