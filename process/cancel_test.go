@@ -414,14 +414,13 @@ func TestCopyPanics(t *testing.T) {
 func TestPanicOfOneStream(t *testing.T) {
 	watchdog := time.AfterFunc(50*time.Second, func() { panic(t.Name() + " hangs") })
 	defer watchdog.Stop()
-	const script = "trap 'exit 7' TERM; echo out; read line; echo err >&2"
 	for _, cancelled := range []bool{false, true} {
 		r := rondo.Runner{Recover: true}
 		err := r.Run(context.Background(), func(ctx context.Context) error {
 			return rondo.Group(ctx, func(g *rondo.Scope) error {
 				var panicked rondo.Event
 				var said strings.Builder
-				c := process.Command(g, "/bin/sh", "-c", script)
+				c := child(g, "either")
 				c.WaitDelay = -1
 				c.Stdout = writer(func([]byte) (int, error) { panicked.Set(); panic("boom") })
 				c.Stderr = &said

@@ -64,6 +64,14 @@ func play(part string, args []string) int {
 			n, _ := strconv.Atoi(args[0])
 			return n
 		}
+	case "either":
+		// A signal ends it with status 7, and the end of its input with a word.
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		fmt.Println("out")
+		go func() { <-c; os.Exit(7) }()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Fprintln(os.Stderr, "err")
 	case "close stdin":
 		os.Stdin.Close()
 		fmt.Println("closed")
