@@ -336,10 +336,17 @@ func TestGrandchild(t *testing.T) {
 // else holds is read, and not thrown away with the pipe.
 func TestDrainedAtWaitDelay(t *testing.T) {
 	run(t, func(ctx context.Context) error {
+		// What holds the outputs stays until w is closed.
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		defer w.Close()
 		var out io.Reader
-		err := rondo.Group(ctx, func(g *rondo.Scope) error {
-			c := process.Command(g, "/bin/sh", "-c", "sleep 0.2 & echo early")
-			c.WaitDelay = time.Millisecond
+		err = rondo.Group(ctx, func(g *rondo.Scope) error {
+			c := process.Command(g, "/bin/sh", "-c", "cat <&3 & echo early")
+			c.ExtraFiles, c.WaitDelay = []*os.File{r}, time.Millisecond
 			var err error
 			if out, err = c.StdoutPipe(); err != nil {
 				return err
@@ -353,8 +360,8 @@ func TestDrainedAtWaitDelay(t *testing.T) {
 			t.Errorf("StdoutPipe: %q, %v", said, err)
 		}
 
-		c := process.Command(ctx, "/bin/sh", "-c", "head -c 60000 /dev/zero; sleep 0.2 &")
-		c.WaitDelay = time.Millisecond
+		c := process.Command(ctx, "/bin/sh", "-c", "head -c 60000 /dev/zero; cat <&3 &")
+		c.ExtraFiles, c.WaitDelay = []*os.File{r}, time.Millisecond
 		n := 0
 		c.Stdout = writer(func(p []byte) (int, error) {
 			if n += len(p); n == len(p) {
