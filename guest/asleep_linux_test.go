@@ -15,7 +15,7 @@ func TestAsleep(t *testing.T) {
 	l := guest.New(t.Context(), &rondo.Runner{Name: "sleeping guest"}, nil, func(ctx context.Context) error {
 		return rondo.Sleep(ctx, time.Hour)
 	})
-	if state := l.Step(time.Second); state != guest.Sleeping {
+	if state := l.Step(-1); state != guest.Sleeping {
 		t.Errorf("Step returned %v", state)
 	}
 	<-time.After(200 * time.Millisecond) // a loop that is held is seen by that after 100 ms

@@ -259,7 +259,7 @@ func TestClose(t *testing.T) {
 			})
 		})
 		for range steps {
-			if state := l.Step(time.Second); state != guest.Sleeping {
+			if state := l.Step(-1); state != guest.Sleeping {
 				t.Errorf("Step returned %v", state)
 			}
 		}
@@ -285,11 +285,11 @@ func TestCancelled(t *testing.T) {
 	l := guest.New(ctx, nil, tell(events), func(ctx context.Context) error {
 		return rondo.WaitCanceled(ctx)
 	})
-	if state := l.Step(time.Second); state != guest.Sleeping {
+	if state := l.Step(-1); state != guest.Sleeping {
 		t.Fatalf("Step returned %v", state)
 	}
 	cancel(why)
-	for l.Step(time.Second) != guest.Ended {
+	for l.Step(-1) != guest.Ended {
 		<-events
 	}
 	if err := l.Close(); !errors.Is(err, why) {
