@@ -1,5 +1,6 @@
 // Command forty makes one of forty typical mistakes: main NAME. With -debug the loop has
-// Debug. It is stopped by the test that runs it, because some mistakes hang.
+// Debug, and with -hang another HangAfter. It is stopped by the test that runs it, because
+// some mistakes hang.
 package main
 
 import (
@@ -30,12 +31,13 @@ var keptRondo *rondo.Loop
 
 func main() {
 	debug := flag.Bool("debug", false, "turn on Debug")
+	hang := flag.Duration("hang", 200*time.Millisecond, "HangAfter of the loop")
 	flag.Parse()
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		keptContext, keptRondo = ctx, rondo.LoopOf(ctx)
 		return nil
 	})
-	r := rondo.Runner{Debug: *debug, EndDeadlock: 50 * time.Millisecond, HangAfter: 200 * time.Millisecond}
+	r := rondo.Runner{Debug: *debug, EndDeadlock: 50 * time.Millisecond, HangAfter: *hang}
 	if err := r.Run(context.Background(), programs[flag.Arg(0)]); err != nil {
 		fmt.Fprintf(os.Stderr, "%+v\n", err)
 	}
