@@ -17,13 +17,14 @@ func errorUnread(ctx context.Context) error {
 
 func twoLocks(ctx context.Context) error {
 	accounts, audit := rondo.Mutex{Name: "accounts"}, rondo.Mutex{Name: "audit"}
+	held := rondo.NewBarrier(2)
 	lock := func(first, second *rondo.Mutex) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
 			if err := first.Lock(ctx); err != nil {
 				return err
 			}
 			defer first.Unlock()
-			if err := rondo.Yield(ctx); err != nil {
+			if _, err := held.Wait(ctx); err != nil { // each has one of the two
 				return err
 			}
 			if err := second.Lock(ctx); err != nil {
