@@ -226,7 +226,11 @@ func TestGoroutinesWithinBounds(t *testing.T) {
 func TestOffload(t *testing.T) {
 	t.Parallel()
 	target := open(t, start(t, plain.program(t), "waits"))
-	until(t, target, "a task that waits in Offload", settled)
+	until(t, target, "a task that waits in Offload, whose goroutine waits too", func(l *inspect.Loop) bool {
+		return settled(l) && slices.ContainsFunc(l.Tasks, func(k *inspect.Task) bool {
+			return k.Offload != nil && k.Offload.State == "select (no cases)"
+		})
+	})
 	p := shot(t, target, inspect.Options{Stacks: true, Goroutines: true})
 	var g *inspect.Goroutine
 	for _, k := range p.Loops[0].Tasks {
