@@ -146,8 +146,9 @@ func (p *process) processorTime() (int64, error) {
 	return t.Nano(), nil
 }
 
-// memory returns the resident memory of the child in bytes: VmRSS in proc(5).
-// Garbage must not count, so a Go program returns it to the system first.
+// memory returns the resident memory of the child in bytes, without the pages of files, which
+// the system takes and gives as it likes: RssAnon in proc(5). Garbage must not count, so a Go
+// program returns it to the system first.
 func (p *process) memory() (float64, error) {
 	if p.collects {
 		if _, err := p.ask("collect"); err != nil {
@@ -160,12 +161,12 @@ func (p *process) memory() (float64, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if value, found := strings.CutPrefix(line, "VmRSS:"); found {
+		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
 			kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
 			return kib * 1024, err
 		}
 	}
-	return 0, fmt.Errorf("%s: no VmRSS", path)
+	return 0, fmt.Errorf("%s: no RssAnon", path)
 }
 
 // number is ask for an answer that is a number.
