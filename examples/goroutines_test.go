@@ -181,16 +181,17 @@ func Example_rondoSelect() {
 
 // The end of a timeout, and of what it was for.
 func Example_goTimeout() {
-	ended := make(chan bool)
+	answer, ended := make(chan bool), make(chan bool)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	go func() {
-		<-time.After(20 * time.Millisecond) // stands for a call without a ctx
+		<-answer // stands for a call without a ctx
 		fmt.Println("the work goes on")
 		close(ended)
 	}()
 	<-ctx.Done()
 	fmt.Println(ctx.Err())
+	close(answer)
 	<-ended // only so that the example can show it
 	// Output:
 	// context deadline exceeded
