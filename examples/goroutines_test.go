@@ -135,13 +135,16 @@ func Example_rondoQueue() {
 }
 
 func Example_goSelect() {
-	ctx, jobs := context.Background(), make(chan string, 1)
-	jobs <- "a"
+	ctx, jobs, patience := context.Background(), make(chan func(), 1), time.Hour
+	jobs <- func() {
+		fmt.Println("a job")
+		patience = 10 * time.Millisecond // before that, a slow process could find both cases ready
+	}
 	for {
 		select {
 		case job := <-jobs:
-			fmt.Println("job", job)
-		case <-time.After(10 * time.Millisecond):
+			job()
+		case <-time.After(patience):
 			fmt.Println("nothing to do")
 			return
 		case <-ctx.Done():
@@ -149,20 +152,21 @@ func Example_goSelect() {
 		}
 	}
 	// Output:
-	// job a
+	// a job
 	// nothing to do
 }
 
 func Example_rondoSelect() {
-	work := func(ctx context.Context, jobs *rondo.Queue[string]) error {
+	const patience = 10 * time.Millisecond
+	work := func(ctx context.Context, jobs *rondo.Queue[func()]) error {
 		for {
-			var job string
-			i, err := rondo.Select(ctx, jobs.GetCase(&job), rondo.After(10*time.Millisecond))
+			var job func()
+			i, err := rondo.Select(ctx, jobs.GetCase(&job), rondo.After(patience))
 			switch {
 			case err != nil: // ctx is cancelled, or jobs is closed
 				return err
 			case i == 0:
-				fmt.Println("job", job)
+				job()
 			case i == 1:
 				fmt.Println("nothing to do")
 				return nil
@@ -170,12 +174,12 @@ func Example_rondoSelect() {
 		}
 	}
 	run(func(ctx context.Context) error {
-		jobs := rondo.NewQueue[string](1)
-		jobs.TryPut("a")
+		jobs := rondo.NewQueue[func()](1)
+		jobs.TryPut(func() { fmt.Println("a job") })
 		return work(ctx, jobs)
 	})
 	// Output:
-	// job a
+	// a job
 	// nothing to do
 }
 
