@@ -4,9 +4,13 @@ package talk
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -28,15 +32,28 @@ func Start(t *testing.T, args ...string) (p *program.Process, address string) {
 	return p, Address(t, p)
 }
 
+// taken counts the ports that Free has looked at.
+var taken atomic.Int32
+
 // Free returns addresses at which nobody listens, for programs that must know each other's.
+// They stay free while a program is started again: on Linux the process has a loopback
+// address of its own, and nowhere does the system give these ports to those who ask for any.
 func Free(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	host, pid := "127.0.0.1", os.Getpid()
+	if runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 64+pid>>16, pid>>8&255, pid&255)
+	}
+	for len(addresses) < n {
+		port := 10000 + pid%1000*20 + int(taken.Add(1))
+		l, err := net.Listen("tcp", fmt.Sprint(host, ":", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // not before the others have theirs
+		defer l.Close()
 		addresses = append(addresses, l.Addr().String())
 	}
 	return addresses
