@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -28,9 +29,7 @@ func TestFetch(t *testing.T) {
 
 // TestNobodyListens has it fail with a sentence.
 func TestNobodyListens(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-	if _, errors, code := program.Start(t, s.URL).Wait(); code != 1 || !strings.Contains(errors, "connection refused") {
+	if _, errors, code := program.Start(t, "http://"+talk.Nobody).Wait(); code != 1 || !strings.Contains(errors, "connection refused") {
 		t.Errorf("exit code %d: %s", code, errors)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
+	"github.com/rondo-go/rondo/examples/internal/talk"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -278,9 +279,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s", c.args, code, errors)
 		}
 	}
-	gone := behind(t)
-	gone.Close()
-	p, address := start(t, "-to", gone.Addr().String())
+	p, address := start(t, "-to", talk.Nobody)
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

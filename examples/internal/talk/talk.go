@@ -17,6 +17,9 @@ import (
 	"github.com/rondo-go/rondo/examples/internal/program"
 )
 
+// Nobody is an address at which nobody listens. The system gives its port to no one.
+const Nobody = "127.0.0.1:1"
+
 // A Client is a connection to the program under test. What fails is fatal to the test.
 type Client struct {
 	net.Conn
