@@ -36,6 +36,9 @@ import (
 
 var address = flag.String("addr", "localhost:7781", "where to listen, unless a socket is passed")
 
+// grace is how long those who still talk may go on.
+var grace = 10 * time.Second
+
 // firstPassed is the first descriptor that was passed (SD_LISTEN_FDS_START).
 const firstPassed = 3
 
@@ -135,7 +138,7 @@ func serve(ctx context.Context) error {
 		if err != nil && !errors.As(err, new(signals.Error)) {
 			return err
 		}
-		err = rondo.Timeout(g, 10*time.Second, s.Shutdown)
+		err = rondo.Timeout(g, grace, s.Shutdown)
 		if rondo.TimedOut(g, err) {
 			return nil // those who still talk were cut off
 		}

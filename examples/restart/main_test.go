@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo/examples/internal/program"
 )
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 			l, _ := net.FileListener(os.NewFile(firstPassed, "listener"))
 			_, _ = l.Accept() // nobody connects
 		}
+		grace = time.Minute // as long as a child may live: TestRestart holds a connection all the time
 		main()
 	})
 }
