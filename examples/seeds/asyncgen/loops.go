@@ -56,7 +56,7 @@ func runLoop(ctx context.Context, name string, ready func()) error {
 		if err := rondo.Yield(ctx); err != nil {
 			return err
 		}
-		ready()
+		rondo.LoopOf(ctx).CallSoon(ready) // when main waits
 		return forever.Wait(ctx)
 	})
 }
