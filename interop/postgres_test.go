@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,20 +201,30 @@ func postgresCancel(t *testing.T, url string) {
 	})
 }
 
-// A slowConn delays its next Write when it is told to, and then reports that it has
-// written.
+// In a slowConn a Write that is told to be slow lasts until another goroutine begins to
+// read, and then reports that it has written.
 type slowConn struct {
 	net.Conn
 	ctx     context.Context
 	slow    bool
+	read    atomic.Pointer[rondo.Future[bool]] // is set by the next Read
 	written func()
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	if read := c.read.Load(); read != nil {
+		read.Set(true)
+	}
+	return c.Conn.Read(p)
 }
 
 func (c *slowConn) Write(p []byte) (int, error) {
 	if !c.slow {
 		return c.Conn.Write(p)
 	}
-	if err := rondo.Sleep(c.ctx, 100*time.Millisecond); err != nil {
+	read := rondo.NewFuture[bool](c.ctx)
+	c.read.Store(read)
+	if _, err := read.Wait(c.ctx); err != nil {
 		return 0, err
 	}
 	defer c.written()
