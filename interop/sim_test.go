@@ -125,7 +125,7 @@ func TestPicture(t *testing.T) {
 	chromium := peer.Need(t, "chromium")
 	dir := t.TempDir()
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFailsOnPurpose$")
-	c.Env = append(os.Environ(), failsOnPurpose+"=1", "RONDO_SEED=", "RONDO_SHRINK=", "RONDO_SIM_STORE="+dir)
+	c.Env = append(os.Environ(), failsOnPurpose+"=1", "RONDO_SEED=", "RONDO_SHRINK=1m", "RONDO_SIM_STORE="+dir)
 	text, err := c.CombinedOutput()
 	name := regexp.MustCompile(`picture: (\S+\.html);`).FindSubmatch(text)
 	if err == nil || name == nil {
