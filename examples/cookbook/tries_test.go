@@ -116,15 +116,13 @@ func tryCrawl(t *testing.T, run start) {
 }
 
 func tryCron(t *testing.T, run start) {
-	out, errors, code := run().Wait()
-	for _, want := range []string{"tick <nil>\n", "fails no disk\n", "hangs context deadline exceeded\n", "panics .*lost\n"} {
-		if !regexp.MustCompile(want).MatchString(out) {
-			t.Errorf("%q is missing", want)
-		}
+	p := run()
+	want := []string{"^tick <nil>$", "^fails no disk$", "^hangs context deadline exceeded$", "^panics .*lost$"}
+	for len(want) > 0 { // however late the process is, each comes again
+		line := p.Line()
+		want = slices.DeleteFunc(want, func(w string) bool { return regexp.MustCompile(w).MatchString(line) })
 	}
-	if code != 0 || t.Failed() {
-		t.Errorf("status %d\n%s\n%s", code, out, errors)
-	}
+	end(t, p)
 }
 
 func tryDNS(t *testing.T, run start) {
@@ -203,25 +201,17 @@ func tryGame(t *testing.T, run start) {
 	end(t, p)
 }
 
+// tryHeartbeat has a client that is silent. The pings, and a client that answers, are in a test
+// beside the program, in a simulation: a process may be late for either.
 func tryHeartbeat(t *testing.T, run start) {
 	p, address := serve(t, run)
-	alive, silent := talk.Dial(t, address), talk.Dial(t, address)
-	silent.Hears("ping")
-	for range 15 { // longer than a client may be silent
-		alive.Hears("ping")
-		alive.Says("pong")
-	}
+	silent := talk.Dial(t, address)
 	if got := p.Line(); !strings.HasPrefix(got, "disconnected: ") {
 		t.Errorf("it says %q", got)
 	}
-	for {
-		if _, err := silent.Read(make([]byte, 512)); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	if _, err := io.Copy(io.Discard, silent); err != nil {
+		t.Error(err)
 	}
-	alive.Hears("ping")
 	end(t, p)
 }
 

@@ -1,5 +1,5 @@
-// Command cron runs jobs again and again, each with a limit of time. A job that fails,
-// hangs or panics does not disturb the others.
+// Command cron runs jobs again and again until Ctrl-C, each with a limit of time. A job that
+// fails, hangs or panics does not disturb the others.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/signals"
 )
 
 type job struct {
@@ -38,16 +39,12 @@ var jobs = []job{
 func main() {
 	runner := rondo.Runner{Recover: true}
 	err := runner.Run(context.Background(), func(ctx context.Context) error {
-		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+		return signals.Run(ctx, 0, func(ctx context.Context, _ *rondo.Scope) error {
 			for _, j := range jobs {
 				rondo.Go(ctx, j.repeat).SetName(j.name)
 			}
 			return nil
 		})
-		if rondo.TimedOut(ctx, err) {
-			return nil // the time is over, as planned
-		}
-		return err
 	})
 	if err != nil {
 		log.Fatal(err)
