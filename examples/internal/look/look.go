@@ -4,16 +4,21 @@ package look
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/rondo-go/rondo/inspect"
 )
 
-// A Chat is a step of the tutorial that runs. Everybody in it has been greeted, so its
+// A Chat is a step of the tutorial that runs. Everybody in it has been greeted, and all of its
 // tasks wait.
 type Chat struct {
 	PID     int
@@ -55,7 +60,47 @@ func Open(ctx context.Context, dir, pkg string, names ...string) (*Chat, error) 
 			return nil, err
 		}
 	}
+	if err := c.rest(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return c, nil
+}
+
+// rest returns when nothing in the chat runs: a task that has sent its line may not wait yet.
+func (c *Chat) rest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		out, err := c.Rondo(ctx, "ps", "--json").Output()
+		if err != nil {
+			return fmt.Errorf("rondo ps: %w\n%s", err, out)
+		}
+		p, err := inspect.ReadJSON(bytes.NewReader(out))
+		if err != nil {
+			return err
+		}
+		if rests(p) {
+			return nil
+		}
+	}
+}
+
+// rests reports whether each task and each goroutine of the program itself waits.
+func rests(p *inspect.Program) bool {
+	for _, l := range p.Loops {
+		if !l.Exact {
+			return false
+		}
+		for _, t := range l.Tasks {
+			if t.State != "waiting" {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(p.Goroutines, func(g *inspect.Goroutine) bool {
+		return g.Kind == "" && slices.Contains([]string{"running", "runnable", "preempted", "ran meanwhile"}, g.State)
+	})
 }
 
 // join connects a member. It returns when everybody has read that the member came in.
