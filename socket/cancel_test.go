@@ -86,44 +86,49 @@ func TestCancelledFromTheStart(t *testing.T) {
 // returns the data, and the next one fails.
 func TestTie(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		a, b := pair(t, ctx)
-		defer yieldBeside(ctx)()
-		ties := 0
-		for range 50 {
-			read := 0
-			reader := rondo.Go(ctx, func(ctx context.Context) error {
-				for {
-					n, err := a.Read(make([]byte, 1))
-					if read += n; err != nil {
-						return err
+		var readers, writers [2]*socket.Conn
+		for i := range readers {
+			readers[i], writers[i] = pair(t, ctx)
+		}
+		for ties := 0; ties < 20; {
+			var tasks [2]*rondo.Task
+			var read [2]int
+			for i, c := range readers {
+				tasks[i] = rondo.Go(ctx, func(ctx context.Context) error {
+					for {
+						n, err := c.Read(make([]byte, 1))
+						if read[i] += n; err != nil {
+							return err
+						}
+						if other := tasks[1-i]; other.Info().State == "ready" { // its data has come too
+							ties++
+							other.Cancel(nil)
+						}
 					}
-				}
-			})
-			waiting(ctx, "read", 1)
-			if _, err := b.Write([]byte("x")); err != nil {
-				return err
+				})
 			}
-			for read == 0 && !reader.Done() {
-				for _, info := range rondo.Tasks(ctx) {
-					if info.ID == reader.ID() && info.State == "ready" {
-						ties++
-						reader.Cancel(nil)
-					}
-				}
-				if err := rondo.Yield(ctx); err != nil {
+			waiting(ctx, "read", 2)
+			for _, c := range writers {
+				if _, err := c.Write([]byte("x")); err != nil {
 					return err
 				}
 			}
-			reader.Cancel(nil)
-			if err := reader.Wait(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("the reader returned %v", err)
+			for i, task := range tasks {
+				for read[i] == 0 && !task.Done() {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
 			}
-			if read != 1 {
-				t.Fatalf("read %d bytes", read)
+			for i, task := range tasks {
+				task.Cancel(nil)
+				if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
+					t.Errorf("the reader returned %v", err)
+				}
+				if read[i] != 1 {
+					t.Fatalf("read %d bytes", read[i])
+				}
 			}
-		}
-		if ties == 0 {
-			t.Error("there was no tie")
 		}
 		return nil
 	})

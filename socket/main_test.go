@@ -122,18 +122,6 @@ func waiting(ctx context.Context, what string, n int) {
 	}
 }
 
-// yieldBeside starts a task that yields until stop is called. Beside it the caller, which yields
-// too, sees tasks that the driver has made ready before they run: they go before the task that
-// yielded last, and half the time that is the other one.
-func yieldBeside(ctx context.Context) (stop func()) {
-	beside := rondo.Go(ctx, func(ctx context.Context) error {
-		for rondo.Yield(ctx) == nil {
-		}
-		return nil
-	})
-	return func() { beside.Cancel(nil) }
-}
-
 func echo(ctx context.Context, c net.Conn) error {
 	_, err := io.Copy(c, c)
 	return err

@@ -4,6 +4,7 @@ package socket_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"syscall"
 	"testing"
@@ -23,16 +24,14 @@ func TestListenerMadeBlocking(t *testing.T) {
 		}
 		defer shared.Close()
 		other := int(shared.Fd())
-		accepting, err := woken(ctx, l)
+		accepting, err := woken(t, ctx, l, func() error {
+			taken, _, err := syscall.Accept(other)
+			if err != nil {
+				return err
+			}
+			return errors.Join(syscall.Close(taken), syscall.SetNonblock(other, false))
+		})
 		if err != nil {
-			return err
-		}
-		taken, _, err := syscall.Accept(other)
-		if err != nil {
-			return err
-		}
-		defer syscall.Close(taken)
-		if err := syscall.SetNonblock(other, false); err != nil {
 			return err
 		}
 		if err := rondo.Yield(ctx); err != nil { // here Accept finds nothing
@@ -54,26 +53,33 @@ func TestListenerMadeBlocking(t *testing.T) {
 	})
 }
 
-// woken returns an Accept of l that was woken for a connection and has not run since.
-func woken(ctx context.Context, l net.Listener) (*rondo.Future[net.Conn], error) {
-	defer yieldBeside(ctx)()
+// woken returns an Accept of l that was woken for a connection. Between this and its next step
+// then was called, by a task that data woke just before.
+func woken(t *testing.T, ctx context.Context, l net.Listener, then func() error) (*rondo.Future[net.Conn], error) {
+	a, b := pair(t, ctx)
 	for {
 		accepting := rondo.Async(ctx, func(context.Context) (net.Conn, error) { return l.Accept() })
+		before := false
+		first := rondo.Go(ctx, func(context.Context) error {
+			if _, err := a.Read(make([]byte, 1)); err != nil {
+				return err
+			}
+			if before = accepting.Task().Info().State == "ready"; before {
+				return then()
+			}
+			return nil
+		})
 		waiting(ctx, "accept", 1)
+		waiting(ctx, "read", 1)
+		if _, err := b.Write([]byte("x")); err != nil {
+			return nil, err
+		}
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			return nil, err
 		}
-		if err := c.Close(); err != nil {
-			return nil, err
-		}
-		for !accepting.Done() {
-			if accepting.Task().Info().State == "ready" {
-				return accepting, nil
-			}
-			if err := rondo.Yield(ctx); err != nil {
-				return nil, err
-			}
+		if err := errors.Join(c.Close(), first.Wait(ctx)); err != nil || before {
+			return accepting, err
 		}
 		taken, err := accepting.Wait(ctx)
 		if err != nil {
