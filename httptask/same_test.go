@@ -26,7 +26,7 @@ type sameRow struct {
 	name    string
 	handler http.HandlerFunc
 	send    string
-	late    string // is sent some time after send
+	late    string // is sent after send, when handled says so
 	log     string // what the servers log, without the time and addresses
 	half    bool   // the client ends its side after that
 	closes  bool   // the connection ends although the client does not ask for it
@@ -39,6 +39,9 @@ func post(body string, headers ...string) string {
 }
 
 func say(w io.Writer, text string) { _, _ = io.WriteString(w, text) }
+
+// handled is sent to by a handler after which the rest of its body may come.
+var handled = make(chan bool, 1)
 
 var sameRows = []sameRow{
 	{name: "hello", handler: func(w http.ResponseWriter, r *http.Request) { say(w, "hello") }, send: get + get},
@@ -221,6 +224,9 @@ var sameRows = []sameRow{
 		_ = c.SetReadDeadline(time.Unix(1, 0))
 		n, err := r.Body.Read(make([]byte, 10))
 		_ = c.SetReadDeadline(time.Time{})
+		if r.Method == "POST" {
+			handled <- true
+		}
 		fmt.Fprint(w, n, errors.Is(err, os.ErrDeadlineExceeded))
 	}, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 5000", ""), late: strings.Repeat("x", 5000) + get},
 	{name: "too much unread, and other words in Connection", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -399,8 +405,12 @@ var sameRows = []sameRow{
 		w.Header().Set("Content-Length", "10000")
 		copies(0, 10_000)(w, r)
 	}, send: get},
-	{name: "unread body that comes late", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.URL.Path) },
-		send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 100") + "\r\n", late: strings.Repeat("b", 100)},
+	{name: "unread body that comes late", handler: func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" { // most often the server waits for the body then
+			time.AfterFunc(20*time.Millisecond, func() { handled <- true })
+		}
+		say(w, r.URL.Path)
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 100") + "\r\n", late: strings.Repeat("b", 100)},
 	{name: "hijacked body", handler: hijackAll, send: post(strings.Repeat("b", 100)) + "after", half: true, closes: true},
 	{name: "hijacked rest of a body", handler: func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadFull(r.Body, make([]byte, 10)); err != nil {
@@ -590,7 +600,7 @@ func talk(address string, row sameRow) (string, error) {
 	go func() {
 		_, _ = io.WriteString(c, row.send)
 		if row.late != "" {
-			<-time.After(20 * time.Millisecond)
+			<-handled
 		}
 		_, _ = io.WriteString(c, row.late+strings.TrimPrefix(send, row.send))
 		if row.half {
