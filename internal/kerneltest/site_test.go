@@ -103,7 +103,8 @@ func TestC058UnobservedErrorInDebug(t *testing.T) {
 	if err != nil || len(reports) != 1 || reports[0].err != failed || !here.MatchString(reports[0].about.Site) {
 		t.Errorf("Run returned %v; OnError got %v", err, reports)
 	}
-	log := logs(func() { err = (&rondo.Runner{Debug: true}).Run(t.Context(), main) })
+	r := rondo.Runner{Debug: true, SlowStep: time.Hour}
+	log := logs(func() { err = r.Run(t.Context(), main) })
 	if strings.Count(log, "\n") != 1 || !strings.Contains(log, "started=") {
 		t.Errorf("logged %s", log)
 	}
