@@ -206,7 +206,7 @@ func TestOffloadAbandonedEnds(t *testing.T) {
 		t.Errorf("Run returned %v, OnError has %v", err, reports)
 	}
 	for _, breaks := range []bool{false, true} {
-		until, before := make(chan bool), runtime.NumGoroutine()
+		until := make(chan bool)
 		log := logs(func() {
 			err = r.Run(t.Context(), func(ctx context.Context) error {
 				abandon(ctx, func(context.Context) error {
@@ -217,12 +217,25 @@ func TestOffloadAbandonedEnds(t *testing.T) {
 				})
 				return nil
 			})
-			close(until)
-			leak.Settle(before)
+			endOffload(t, until)
 		})
 		if told := strings.Contains(log, "after the loop's end") && strings.Contains(log, "late and broken"); err != nil || told != breaks || !breaks && log != "" {
 			t.Errorf("Run returned %v; with a panic %t the log has %q", err, breaks, log)
 		}
+	}
+}
+
+// endOffload closes until, which the only offloaded function waits for, and returns when that has
+// ended, and told the loop or the log.
+func endOffload(t *testing.T, until chan bool) {
+	t.Helper()
+	const frame = "rondo.(*offloadCall).run"
+	if !strings.Contains(leak.Stacks(), frame) {
+		t.Error("no goroutine runs an offloaded function")
+	}
+	close(until)
+	for strings.Contains(leak.Stacks(), frame) {
+		runtime.Gosched()
 	}
 }
 
@@ -255,9 +268,7 @@ func TestOffloadEndsAsItsTaskIsCancelled(t *testing.T) {
 				return err
 			}
 			// The loop stands still until the function's goroutine has ended.
-			goroutines := runtime.NumGoroutine()
-			close(until)
-			leak.Settle(goroutines - 1)
+			endOffload(t, until)
 			if err := task.Wait(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("Wait returned %v", err)
 			}
