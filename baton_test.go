@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/rondo-go/rondo/internal/leak"
 )
 
 // placement returns where each goroutine of a loop is parked. It is the model of
@@ -263,13 +265,9 @@ func TestBatonPermutation(t *testing.T) {
 // waitGoroutines fails the test if more goroutines than before are left.
 func waitGoroutines(t *testing.T, before int) {
 	t.Helper()
-	for range 1_000_000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		runtime.Gosched()
+	if left := leak.Settle(before); left > before {
+		t.Errorf("%d goroutines are left", left-before)
 	}
-	t.Errorf("%d goroutines are left", runtime.NumGoroutine()-before)
 }
 
 // TestRetireSurplus makes random transfers, which scatter the goroutines over the
