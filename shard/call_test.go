@@ -260,7 +260,7 @@ func TestCallIsNoDeadlock(t *testing.T) {
 			cancel(errBad)
 			return 0, rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, 30*time.Millisecond) })
 		})
-		return errors.Join(err, rondo.Check(ctx))
+		return errors.Join(err, rondo.WaitCanceled(ctx))
 	})
 	if !errors.Is(err, errBad) || errors.Is(err, rondo.ErrDeadlock) {
 		t.Errorf("Run: %v", err)
