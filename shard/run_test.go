@@ -210,14 +210,20 @@ func TestPanicOfMain(t *testing.T) {
 // for, and cancels the others with a cause that says so.
 func TestPanic(t *testing.T) {
 	var causes sync.Map
+	var begun sync.WaitGroup
+	begun.Add(2)
 	var got any
 	func() {
 		defer func() { got = recover() }()
 		_ = run(t, 3, func(ctx context.Context, s *shard.Shard) error {
 			if s.Index() == 1 {
-				rondo.Go(ctx, func(context.Context) error { panic("on purpose") })
+				rondo.Go(ctx, func(ctx context.Context) error {
+					begun.Wait() // a main that has not begun when the cancellation comes never does
+					panic("on purpose")
+				})
 				return nil
 			}
+			begun.Done()
 			err := rondo.WaitCanceled(ctx)
 			causes.Store(s.Index(), err)
 			return err
