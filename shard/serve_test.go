@@ -73,11 +73,12 @@ func serve(t *testing.T, n int, config shard.ServeConfig, s shard.Server, client
 // and a connection goes where one has ended.
 func TestServeSpread(t *testing.T) {
 	var mu sync.Mutex
-	on := make(map[string]int)
+	on, loops := make(map[string]int), make(map[string]*rondo.Loop)
 	s := &socket.Server{Handler: func(ctx context.Context, c net.Conn) error {
 		name := shard.Of(ctx).Name()
 		mu.Lock()
 		on[name]++
+		loops[name] = shard.Of(ctx).Loop()
 		mu.Unlock()
 		if _, err := io.WriteString(c, name+"\n"); err != nil {
 			return err
@@ -120,6 +121,15 @@ func TestServeSpread(t *testing.T) {
 		for s.Conns() == 64 {
 			runtime.Gosched() // until that shard knows
 		}
+		counted := make(chan bool)
+		mu.Lock()
+		err := loops["shard-5"].Post(func() { close(counted) }) // the step that counts has ended then
+		mu.Unlock()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		<-counted
 		c, name := dial()
 		if name != "shard-5" {
 			t.Errorf("shard-5 has the fewest connections, and %s got the next", name)
