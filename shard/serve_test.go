@@ -22,8 +22,8 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// serve runs a server on n shards, and client beside it with its address. Then the
-// server is shut down.
+// serve runs a server on n shards, and client beside it with its address, which all of them have.
+// Then the server is shut down.
 func serve(t *testing.T, n int, config shard.ServeConfig, s shard.Server, client func(address string)) {
 	t.Helper()
 	address := make(chan string, 1)
@@ -42,24 +42,23 @@ func serve(t *testing.T, n int, config shard.ServeConfig, s shard.Server, client
 		}
 	}()
 	onFirst(t, n, func(ctx context.Context, _ *shard.Shard) error {
-		l, err := socket.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		at := l.Addr().String()
-		var ready atomic.Int64
+		var mu sync.Mutex
+		ready, at := 0, ""
 		config.Wrap = func(_ context.Context, l net.Listener) net.Listener {
-			if ready.Add(1) == int64(n) {
+			mu.Lock()
+			defer mu.Unlock()
+			if ready++; ready == 1 {
+				at = l.Addr().String()
+			}
+			if l.Addr().String() != at {
+				t.Errorf("the shards listen at %s and %s", at, l.Addr())
+			}
+			if ready == n {
 				address <- at // all shards serve
 			}
 			return l
 		}
-		if config.Listen.ReusePort {
-			l.Close()
-			err = config.Serve(ctx, "tcp", at, s)
-		} else {
-			err = config.ServeListener(ctx, l, s)
-		}
+		err := config.Serve(ctx, "tcp", "127.0.0.1:0", s)
 		if err != socket.ErrServerClosed && err != http.ErrServerClosed {
 			return fmt.Errorf("Serve: %w", err)
 		}
