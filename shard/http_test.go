@@ -51,6 +51,27 @@ func get(c *http.Client, url string) (string, error) {
 	return string(b), err
 }
 
+// askTwice returns the answers of two requests on one connection. The Transport of net/http may
+// take another one for the second.
+func askTwice(c net.Conn) (answers [2]string, err error) {
+	in := bufio.NewReader(c)
+	for i := range answers {
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+			return answers, err
+		}
+		a, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return answers, err
+		}
+		b, err := io.ReadAll(a.Body)
+		if err != nil {
+			return answers, err
+		}
+		answers[i] = string(b)
+	}
+	return answers, nil
+}
+
 // TestServeHTTP: the handlers of an httptask.Server run on the shard that has their connection,
 // as many on each, with one listener and with one for each shard. A panic ends its own
 // connection on any of them, and ConnState sees all of them from the first state to the last.
@@ -75,14 +96,17 @@ func TestServeHTTP(t *testing.T) {
 		on := make(map[string]int)
 		serve(t, 4, config, s, func(address string) {
 			for range 16 {
-				c := newClient(nil, false)
-				defer c.CloseIdleConnections()
-				first, err := get(c, "http://"+address)
-				again, err2 := get(c, "http://"+address)
-				if err := errors.Join(err, err2); err != nil || first != again {
-					t.Errorf("a connection is served on shards %s and %s: %v", first, again, err)
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-				on[first]++
+				defer c.Close()
+				names, err := askTwice(c)
+				if err != nil || names[0] != names[1] {
+					t.Errorf("a connection is served on shards %s and %s: %v", names[0], names[1], err)
+				}
+				on[names[0]]++
 			}
 			for range 8 {
 				c := newClient(nil, false)
@@ -126,13 +150,30 @@ func TestServeHTTPS(t *testing.T) {
 		config := shard.ServeConfig{TLS: &tls.Config{Certificates: pair.TLS.Certificates}}
 		serve(t, 3, config, s, func(address string) {
 			for range 6 {
-				c := newClient(&tls.Config{RootCAs: trusted, ServerName: "example.com"}, http2)
-				defer c.CloseIdleConnections()
-				for range 2 {
-					name, err := get(c, "https://"+address)
-					if err != nil {
-						t.Error(err)
+				config := &tls.Config{RootCAs: trusted, ServerName: "example.com"}
+				if http2 {
+					c := newClient(config, true)
+					defer c.CloseIdleConnections()
+					for range 2 {
+						name, err := get(c, "https://"+address)
+						if err != nil {
+							t.Error(err)
+						}
+						on[name]++
 					}
+					continue
+				}
+				c, err := tls.Dial("tcp", address, config)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				names, err := askTwice(c)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, name := range names {
 					on[name]++
 				}
 			}
