@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/shard"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -180,6 +182,10 @@ func TestServeHTTPS(t *testing.T) {
 		})
 		if len(on) != 3 || on["0"] == 0 || on["0"]%2 != 0 {
 			t.Errorf("HTTP/2 %v: requests on each shard: %v", http2, on)
+		}
+		// net/http calls it on a goroutine, and so it is itself told of the end.
+		for end.Load() == 0 || strings.Contains(leak.Stacks(), "http.(*Server).Shutdown") || strings.Contains(leak.Stacks(), "beginQuiet") {
+			runtime.Gosched()
 		}
 		if s.HTTP.Protocols != nil || end.Load() != 1 {
 			t.Errorf("HTTP/2 %v: %d calls of what RegisterOnShutdown has", http2, end.Load())
