@@ -300,11 +300,10 @@ func TestMessageIPv6(t *testing.T) {
 // TestDialNamesItsEnd: the error of Dial has the address that the Dialer was told to call from.
 func TestDialNamesItsEnd(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		l := listen(t, ctx)
-		l.Close() // nothing listens there now
+		_, dialled := pair(t, ctx)
 		for _, local := range []net.Addr{nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}} {
 			d := socket.Dialer{LocalAddr: local}
-			_, err := d.DialContext(ctx, "tcp", l.Addr().String())
+			_, err := d.DialContext(ctx, "tcp", dialled.LocalAddr().String()) // nobody can listen there
 			e, ok := errors.AsType[*net.OpError](err)
 			if !ok || (e.Source == nil) != (local == nil) {
 				t.Errorf("from %v: %v", local, err)
