@@ -14,10 +14,14 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
+	"github.com/rondo-go/rondo/nats/internal/answer"
 	"github.com/rondo-go/rondo/nats/internal/rpc"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	answer.Wait = time.Minute // what a test expects of an answer must not depend on the machine
+	leak.Main(m)
+}
 
 // connected runs body with a connection to a fake server.
 func connected(t *testing.T, body func(g *rondo.Scope, c *Conn, f *fake) error) {

@@ -4,5 +4,5 @@ package answer
 import "time"
 
 // Wait is the longest time for one answer, with the letter or the count that goes before it. The
-// tests of other modules raise it before they begin, because a slow machine may need longer.
+// tests, also those of other modules, raise it before they begin: a slow machine may need longer.
 var Wait = 2 * time.Second
