@@ -16,6 +16,7 @@ import (
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/nats/internal/answer"
 	"github.com/rondo-go/rondo/nats/internal/rpc"
+	"github.com/rondo-go/rondo/sim"
 )
 
 func TestMain(m *testing.M) {
@@ -243,6 +244,36 @@ func TestPatience(t *testing.T) {
 			t.Errorf("%v and %v: %v, want %v", c.config.AckWait, c.config.BackOff, got, c.want)
 		}
 	}
+}
+
+// TestProgress: while a job runs for longer than AckWait, the server is told so in time.
+func TestProgress(t *testing.T) {
+	const ackWait = 300 * time.Millisecond
+	// Once: the answer of a goroutine may be there before the task waits for it.
+	sim.Config{Goroutines: true, Exact: true, Once: true}.Test(t, func(ctx context.Context) {
+		err := rondo.Group(ctx, func(g *rondo.Scope) error {
+			defer g.Cancel(nil)
+			last := time.Now() // the server delivers, or hears of the job
+			hear := func() {
+				if silent := time.Since(last); silent >= ackWait {
+					t.Errorf("the server has heard nothing for %v", silent)
+				}
+				last = time.Now()
+			}
+			consumer := &fakeConsumer{jobs: make(chan *fakeJob, 1), answers: make(chan string, 1), ended: g.Done(), ackWait: ackWait, runs: hear}
+			consumer.jobs <- &fakeJob{consumer: consumer}
+			err := Work(g, consumer, 1, func(ctx context.Context, _ jetstream.Msg) error { return rondo.Sleep(ctx, time.Second) })
+			answer, _, stopped := rondo.Receive(g, consumer.answers)
+			hear()
+			if answer != "ack" {
+				t.Errorf("the job was answered by %q", answer)
+			}
+			return errors.Join(err, stopped)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestDecodeUnknown: a message of a later version of the protocol is neither a request nor

@@ -153,10 +153,12 @@ type fakeConsumer struct {
 	jobs    chan *fakeJob
 	answers chan string
 	ended   <-chan struct{}
+	ackWait time.Duration
+	runs    func() // is called by InProgress, if set
 }
 
 func (c *fakeConsumer) CachedInfo() *jetstream.ConsumerInfo {
-	return &jetstream.ConsumerInfo{Config: jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy}}
+	return &jetstream.ConsumerInfo{Config: jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.ackWait}}
 }
 
 func (c *fakeConsumer) Fetch(int, ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
@@ -194,7 +196,13 @@ func (j *fakeJob) Metadata() (*jetstream.MsgMetadata, error) {
 func (j *fakeJob) Ack() error                       { j.consumer.answers <- "ack"; return nil }
 func (j *fakeJob) NakWithDelay(time.Duration) error { j.consumer.answers <- "nak"; return nil }
 func (j *fakeJob) Term() error                      { j.consumer.answers <- "term"; return nil }
-func (j *fakeJob) InProgress() error                { return nil }
+
+func (j *fakeJob) InProgress() error {
+	if j.consumer.runs != nil {
+		j.consumer.runs()
+	}
+	return nil
+}
 
 // A watchedLog counts the lines, prints them, and may panic then.
 type watchedLog struct {
