@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
@@ -97,9 +96,11 @@ func TestRequestWait(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		var asking *rondo.Scope
 		task := g.Go(func(ctx context.Context) error {
-			err := rondo.Timeout(ctx, 300*time.Millisecond, func(ctx context.Context) error {
-				_, err := c.Request(ctx, "silent", nil)
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				asking = g
+				_, err := c.Request(g, "silent", nil)
 				return err
 			})
 			if !rondo.TimedOut(ctx, err) {
@@ -113,6 +114,7 @@ func TestRequestWait(t *testing.T) {
 		if i := task.Info(); i.Waiting != "nats reply" || i.Of != "silent" {
 			t.Errorf("the task waits for %q of %q", i.Waiting, i.Of)
 		}
+		asking.SetDeadline(rondo.Now(g))
 		return task.Wait(g)
 	})
 }
