@@ -313,10 +313,8 @@ func TestEndOfScope(t *testing.T) {
 			return err
 		}
 		var other *nats.Conn
-		err = rondo.Group(g, func(g *rondo.Scope) (err error) {
-			if other, err = nats.Connect(g, url); err != nil {
-				return err
-			}
+		err = rondo.Group(g, func(g *rondo.Scope) error {
+			other = connect(t, g, url)
 			return other.Publish(g, "last", []byte("words"))
 		})
 		if err != nil {

@@ -126,7 +126,7 @@ func offend(s *server.Server) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, c) // until the server closes it, by a reset if it has not read all
-	nc, err := natsgo.Connect(s.ClientURL())
+	nc, err := natsgo.Connect(s.ClientURL(), patient...)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func TestServerAlone(t *testing.T) {
 			}
 			go func() {
 				defer g.Cancel(nil)
-				nc, err := natsgo.Connect(s.ClientURL())
+				nc, err := natsgo.Connect(s.ClientURL(), patient...)
 				if err != nil {
 					t.Error(err)
 					return

@@ -18,7 +18,7 @@ import (
 func stream(ctx context.Context, c *nats.Conn, wait time.Duration) (js jetstream.JetStream, consumer jetstream.Consumer, err error) {
 	err = rondo.OffloadFunc(ctx, func(context.Context) (err error) {
 		ctx := context.Background()
-		if js, err = jetstream.New(c.NC()); err != nil {
+		if js, err = jetStream(c); err != nil {
 			return err
 		}
 		_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{

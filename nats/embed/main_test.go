@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/nats"
@@ -131,14 +133,22 @@ func runOn(t testing.TB, r *rondo.Runner, o server.Options, body func(g *rondo.S
 	}
 }
 
-// connect is nats.Connect, which fails the test if it fails.
+// patient are the options of a client for which no machine is too slow.
+var patient = []natsgo.Option{natsgo.Timeout(time.Minute), natsgo.PingInterval(time.Minute)}
+
+// connect is nats.Connect of a patient client, which fails the test if it fails.
 func connect(t testing.TB, g *rondo.Scope, url string, options ...natsgo.Option) *nats.Conn {
 	t.Helper()
-	c, err := nats.Connect(g, url, options...)
+	c, err := nats.Connect(g, url, slices.Concat(patient, options)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// jetStream is jetstream.New of a patient client.
+func jetStream(c *nats.Conn) (jetstream.JetStream, error) {
+	return jetstream.New(c.NC(), jetstream.WithDefaultTimeout(time.Minute))
 }
 
 // local returns the options of a server that only this machine reaches.

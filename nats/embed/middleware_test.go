@@ -143,7 +143,7 @@ func TestEnqueueAt(t *testing.T) {
 	t.Parallel()
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
-		js, err := jetstream.New(c.NC())
+		js, err := jetStream(c)
 		if err != nil {
 			return err
 		}

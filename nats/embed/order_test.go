@@ -41,7 +41,7 @@ func TestOrderedKeys(t *testing.T) {
 	const partitions, keys, each = 3, 5, 8
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
-		js, err := jetstream.New(c.NC())
+		js, err := jetStream(c)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func TestKeysOfShard(t *testing.T) {
 	const partitions, workers, loops, keys, each = 8, 2, 2, 12, 5
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
-		js, err := jetstream.New(c.NC())
+		js, err := jetStream(c)
 		if err == nil {
 			err = rondo.OffloadFunc(g, func(ctx context.Context) error {
 				_, err := partitioned(ctx, js, partitions)
@@ -147,7 +147,7 @@ func TestKeysOfShard(t *testing.T) {
 			return func(ctx context.Context, s *shard.Shard) error {
 				return rondo.Group(ctx, func(g *rondo.Scope) error {
 					c := connect(t, g, url)
-					js, err := jetstream.New(c.NC())
+					js, err := jetStream(c)
 					if err != nil {
 						return err
 					}

@@ -22,7 +22,7 @@ import (
 func TestSubjectsRefused(t *testing.T) {
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
-		js, err := jetstream.New(c.NC())
+		js, err := jetStream(c)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func TestReplyRefused(t *testing.T) {
 			return err
 		}
 		err := rondo.OffloadFunc(g, func(context.Context) error {
-			guest, err := natsgo.Connect(url)
+			guest, err := natsgo.Connect(url, patient...)
 			if err != nil {
 				return err
 			}

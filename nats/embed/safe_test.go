@@ -227,11 +227,7 @@ func TestPermissions(t *testing.T) {
 	}
 	run(t, o, func(g *rondo.Scope, url string) error {
 		connect := func(name string, more ...natsgo.Option) *nats.Conn {
-			c, err := nats.Connect(g, url, append(more, natsgo.UserInfo(name, "pw"), natsgo.CustomInboxPrefix("_INBOX_"+name))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
+			return connect(t, g, url, append(more, natsgo.UserInfo(name, "pw"), natsgo.CustomInboxPrefix("_INBOX_"+name))...)
 		}
 		worker := connect("worker")
 		if err := nats.Serve(g, worker, "double", 1, func(_ context.Context, n int) (int, error) { return 2 * n, nil }); err != nil {
@@ -253,7 +249,7 @@ func TestPermissions(t *testing.T) {
 				t.Errorf("a caller may publish %s: %v", subject, err)
 			}
 		}
-		js, err := jetstream.New(connect("admin").NC())
+		js, err := jetStream(connect("admin"))
 		if err != nil {
 			return err
 		}
@@ -273,7 +269,7 @@ func TestPermissions(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		producing, err := jetstream.New(connect("producer").NC())
+		producing, err := jetStream(connect("producer"))
 		if err != nil {
 			return err
 		}
@@ -281,7 +277,7 @@ func TestPermissions(t *testing.T) {
 			return err
 		}
 		jobs := connect("jobs")
-		working, err := jetstream.New(jobs.NC())
+		working, err := jetStream(jobs)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-go/rondo"
@@ -104,9 +103,9 @@ func TestSoak(t *testing.T) {
 
 // first is shard 0: it prepares all, and drives the rounds.
 func (s *soak) first(g *rondo.Scope, me *shard.Shard, t *testing.T) error {
-	c := connect(t, g, s.url, natsgo.PingInterval(time.Minute))
+	c := connect(t, g, s.url)
 	var err error
-	if s.js, err = jetstream.New(c.NC()); err != nil {
+	if s.js, err = jetStream(c); err != nil {
 		return err
 	}
 	err = rondo.OffloadFunc(g, func(ctx context.Context) error {
@@ -156,12 +155,12 @@ func (s *soak) second(g *rondo.Scope, me *shard.Shard) error {
 
 // begin has a shard do jobs and serve calls.
 func (s *soak) begin(g *rondo.Scope, me *shard.Shard) error {
-	c, err := nats.Connect(g, s.url, natsgo.PingInterval(time.Minute))
+	c, err := nats.Connect(g, s.url, patient...)
 	if err != nil {
 		return err
 	}
 	s.conns[me.Index()] = c
-	js, err := jetstream.New(c.NC())
+	js, err := jetStream(c)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,10 @@ func TestHungServer(t *testing.T) {
 			if err := worker.Flush(g); err != nil {
 				return err
 			}
-			c := connect(t, g, first+","+second, natsgo.DontRandomize())
+			c, err := nats.Connect(g, first+","+second, natsgo.DontRandomize())
+			if err != nil {
+				return err
+			}
 			if err := hangs.stop(); err != nil {
 				return err
 			}

@@ -41,10 +41,7 @@ func TestUpgrade(t *testing.T) {
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		var conns [3]*nats.Conn // the old worker, the new one, the callers
 		for i := range conns {
-			var err error
-			if conns[i], err = nats.Connect(g, url); err != nil {
-				return err
-			}
+			conns[i] = connect(t, g, url)
 		}
 		var running, release rondo.Event
 		old := func(ctx context.Context, in greeting1) (text1, error) {

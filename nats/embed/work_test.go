@@ -21,7 +21,7 @@ func withConsumer(t *testing.T, n int, config jetstream.ConsumerConfig, body fun
 	t.Helper()
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
-		js, err := jetstream.New(c.NC())
+		js, err := jetStream(c)
 		if err != nil {
 			return err
 		}
