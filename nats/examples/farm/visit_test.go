@@ -52,9 +52,16 @@ func ask(ctx context.Context, c *http.Client, method, url string) (string, error
 	return string(text), err
 }
 
-// visit asks a worker until the farm is to end.
+// endingMost is more than a worker takes to end by itself, with all times that it gives others.
+const endingMost = time.Minute
+
+// visit asks a worker until the farm is to end. A worker that ends by itself refuses connections
+// before its process has ended, so a failure counts when that worker has answered /here again, or
+// has not ended for long.
 func (f *farm) visit(ctx context.Context, p *process, c *http.Client) error {
-	for n := 0; !f.over; n++ {
+	var doubtful []error // failures of a whole worker that may be ending by itself
+	var since time.Time
+	for n := 0; !f.over || len(doubtful) > 0; n++ {
 		path, want := fmt.Sprint("/here/", n), fmt.Sprint(n, "\n")
 		if n%2 == 1 {
 			path, want = fmt.Sprint("/double/", n), fmt.Sprintf("%d%d\n", n, n)
@@ -71,8 +78,21 @@ func (f *farm) visit(ctx context.Context, p *process, c *http.Client) error {
 		if err == nil && got != want {
 			return fmt.Errorf("%s answered %q", path, got)
 		}
-		if whole && harms == p.harms && !p.gone() {
+		here := n%2 == 0
+		switch {
+		case !whole || harms != p.harms || p.gone():
+			doubtful = nil
+		case here && err != nil:
+			if len(doubtful) == 0 {
+				since = begin
+			}
+			doubtful = append(doubtful, err)
+		default:
 			f.note(n, time.Since(begin), err)
+		}
+		if here && err == nil || time.Since(since) > endingMost { // it goes on
+			f.visits.failed = append(f.visits.failed, doubtful...)
+			doubtful = nil
 		}
 		p.whole = !p.harmed && !p.gone() && (p.whole && harms == p.harms || err == nil)
 		if err := rondo.Sleep(ctx, 5*time.Millisecond); err != nil {
@@ -82,15 +102,13 @@ func (f *farm) visit(ctx context.Context, p *process, c *http.Client) error {
 	return nil
 }
 
-// note notes an answer of a worker that was whole.
+// note notes an answer of a worker that was whole, or that it refused a call.
 func (f *farm) note(n int, took time.Duration, err error) {
 	switch v := &f.visits; {
 	case n%2 == 1 && err != nil:
 		v.refused++
 	case n%2 == 1:
 		v.double = append(v.double, took)
-	case err != nil:
-		v.failed = append(v.failed, err)
 	default:
 		v.here = append(v.here, took)
 	}
