@@ -331,20 +331,22 @@ func (f *farm) audit(g *rondo.Scope, js jetstream.JetStream, r *rand.Rand) error
 	}
 	f.over = true
 	for left := uint64(1); left > 0; {
+		busy := uint64(0)
+		for _, c := range clients {
+			if !c.Done() {
+				busy++ // it may have a job stored yet, after those that are counted now
+			}
+		}
 		var err error
 		if left, err = stored(g, js, "JOBS"); err != nil {
 			return err
 		}
+		left += busy
 		for _, p := range f.all {
 			err = errors.Join(err, p.revive(g))
 		}
 		if err := errors.Join(err, rondo.Sleep(g, 50*time.Millisecond)); err != nil {
 			return err
-		}
-		for _, c := range clients {
-			if !c.Done() {
-				left++ // it may have a job yet
-			}
 		}
 	}
 	return nil
