@@ -106,7 +106,7 @@ func twoReaders(ctx context.Context) error {
 	defer far.Close()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
 		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err })
-		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err }) // want `a second task reads far, as the one in line 107 does: each gets a part of the input: let one task read`
+		g.Go(func(context.Context) error { _, err := bufio.NewReader(far).ReadString('\n'); return err }) // want `a second task reads far, as the one in line 108 does: each gets a part of the input: let one task read`
 		_, err := near.Write([]byte("one\ntwo\n"))
 		return err
 	})
