@@ -91,6 +91,9 @@ func node(ctx context.Context) error {
 			err = nats.Serve(g, c, "count", 10, func(ctx context.Context, _ struct{}) (string, error) {
 				return fmt.Sprintf("%s heard %d", *name, heard), nil
 			})
+			if err == nil {
+				err = c.Flush(g) // so that the server has both before anybody is told that it is ready
+			}
 			if err != nil {
 				return err
 			}
