@@ -253,7 +253,7 @@ func TestProgress(t *testing.T) {
 	sim.Config{Goroutines: true, Exact: true, Once: true}.Test(t, func(ctx context.Context) {
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
 			defer g.Cancel(nil)
-			last := time.Now() // the server delivers, or hears of the job
+			last := time.Now() // of the job's delivery, or of a message about it
 			hear := func() {
 				if silent := time.Since(last); silent >= ackWait {
 					t.Errorf("the server has heard nothing for %v", silent)

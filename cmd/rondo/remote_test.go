@@ -328,14 +328,7 @@ func TestRemoteSilent(t *testing.T) {
 			t.Errorf("%s has ended with %v and %q", args, c.ProcessState, said)
 		}
 	}
-	u, err := parseURL(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := openURL(u, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := opened(t, server.URL)
 	src, over := &source{target: r}, make(chan snapshot)
 	go func() { over <- src.take(wish{}) }()
 	<-asked
@@ -347,14 +340,10 @@ func TestRemoteSilent(t *testing.T) {
 	}
 }
 
-// TestRemoteFlightPrintable: nor does what the tasks did, of which a flame graph has the kinds.
-func TestRemoteFlightPrintable(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"Loops":[{"Name":"a\u001b","Lost":"b\u001b","Steps":[{"Name":"c\u001b","Kind":"d\u001b"}]}]}`))
-	}))
-	t.Cleanup(server.Close)
-	u, err := parseURL(server.URL)
+// opened returns what a verb reads that is given the URL.
+func opened(t *testing.T, url string) *remote {
+	t.Helper()
+	u, err := parseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,6 +351,17 @@ func TestRemoteFlightPrintable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestRemoteFlightPrintable: nor does what the tasks did, of which a flame graph has the kinds.
+func TestRemoteFlightPrintable(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"Loops":[{"Name":"a\u001b","Lost":"b\u001b","Steps":[{"Name":"c\u001b","Kind":"d\u001b"}]}]}`))
+	}))
+	t.Cleanup(server.Close)
+	r := opened(t, server.URL)
 	defer r.Close()
 	if f, err := r.Flight(time.Second); err != nil || fmt.Sprint(f.Loops) != "[{0 a? [{0 c? d? 0s 0s false 0 0s}] b?}]" {
 		t.Errorf("%v, %v", f, err)
