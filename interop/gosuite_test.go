@@ -60,7 +60,7 @@ func expected(t *testing.T, mode, release string) map[string]listed {
 // run once, in short mode, which makes them parallel.
 func TestGoSuite(t *testing.T) {
 	if *suiteProgram == "" && os.Getenv("RONDO_PEERS") != "all" {
-		t.Skip("Go's tests of net/http take more than a minute: set RONDO_PEERS=all, as CI does, or -gosuite=FILE")
+		t.Skip("it builds the standard library anew and runs Go's tests of net/http, which takes a minute: set RONDO_PEERS=all, as CI does, or -gosuite=FILE")
 	}
 	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go1."), ".")
 	if release = "go1." + release; release != "go1.26" && release != "go1.27" {
