@@ -289,27 +289,35 @@ func addPackages(t *testing.T, src string) {
 // patchServer gives the package in a folder its hooks, and the tests what sets them.
 func patchServer(t *testing.T, folder string) {
 	t.Helper()
-	path := filepath.Join(folder, "server.go")
-	text := readText(t, path)
-	if err := os.Remove(path); err != nil { // a link
-		t.Fatal(err)
-	}
-	for _, change := range [][2]string{
+	patch(t, filepath.Join(folder, "server.go"), [][2]string{
 		{"\nfunc (s *Server) Serve(", "\nfunc (s *Server) stdServe("},
 		{"\nfunc (s *Server) ServeTLS(", "\nfunc (s *Server) stdServeTLS("},
 		{"\nfunc (s *Server) Close()", "\nfunc (s *Server) stdClose()"},
 		{"\nfunc (s *Server) Shutdown(", "\nfunc (s *Server) stdShutdown("},
 		{"\nfunc (s *Server) SetKeepAlivesEnabled(", "\nfunc (s *Server) stdSetKeepAlivesEnabled("},
 		{"\thandler.ServeHTTP(rw, req)\n}\n\nfunc badServeHTTP(", "\trondoHandler(sh.srv, handler).ServeHTTP(rw, req)\n}\n\nfunc badServeHTTP("},
-	} {
+	})
+	patch(t, filepath.Join(folder, "export_test.go"), [][2]string{
+		{"\nfunc (s *Server) ExportAllConnsIdle() bool {\n", "\nfunc (s *Server) ExportAllConnsIdle() bool {\n\tif !rondoIdle(s) {\n\t\treturn false\n\t}\n"},
+	})
+	writeText(t, filepath.Join(folder, "rondo_hook.go"), readText(t, "testdata/gosuite/hook.go.txt"))
+	writeText(t, filepath.Join(folder, "rondo_test.go"), readText(t, "testdata/gosuite/suite.go.txt"))
+}
+
+// patch changes a file that is a link: each text is there once.
+func patch(t *testing.T, path string, changes [][2]string) {
+	t.Helper()
+	text := readText(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
 		if n := strings.Count(text, change[0]); n != 1 {
-			t.Fatalf("server.go of %s has %q %d times", runtime.Version(), change[0], n)
+			t.Fatalf("%s of %s has %q %d times", filepath.Base(path), runtime.Version(), change[0], n)
 		}
 		text = strings.Replace(text, change[0], change[1], 1)
 	}
 	writeText(t, path, text)
-	writeText(t, filepath.Join(folder, "rondo_hook.go"), readText(t, "testdata/gosuite/hook.go.txt"))
-	writeText(t, filepath.Join(folder, "rondo_test.go"), readText(t, "testdata/gosuite/suite.go.txt"))
 }
 
 func readText(t *testing.T, path string) string {
