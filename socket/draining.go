@@ -12,16 +12,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/fd"
 )
 
 // drainTime is how long a listener still accepts when it ends. In that time, clients
 // whose handshake has begun finish it: a round trip. If the loop has stood still meanwhile, some
-// may wait to be accepted, so the listener is closed only after lookTime without one.
-const (
-	drainTime = 100 * time.Millisecond
-	lookTime  = time.Millisecond
-)
+// may wait to be accepted, and the time begins anew.
+const drainTime = 100 * time.Millisecond
 
 // A draining is a Listener whose Close lets the task that accepts go on for
 // drainTime. It belongs to the loop.
@@ -29,7 +27,6 @@ type draining struct {
 	*Listener
 	accepting bool
 	ending    bool
-	looking   bool   // lookTime runs
 	ended     func() // called when it is closed, after all that had come were accepted
 }
 
@@ -45,13 +42,13 @@ func (d *draining) Close() error {
 	d.ending = true
 	d.file.remove()
 	d.refuseNew()
-	return d.acceptFor(drainTime)
+	return d.acceptOn()
 }
 
-// acceptFor ends what accepts after that time.
-func (d *draining) acceptFor(long time.Duration) error {
-	driver := d.fd.Loop().Driver()
-	return d.SetDeadline(driver.Time(driver.Now()).Add(long))
+// acceptOn ends what accepts after drainTime.
+func (d *draining) acceptOn() error {
+	clock := d.fd.Loop().Driver()
+	return d.SetDeadline(clock.Time(clock.Now()).Add(drainTime))
 }
 
 // Accept is Listener.Accept.
@@ -81,19 +78,24 @@ func (d *draining) drain(accept func() error) error {
 		err := accept()
 		d.accepting = false
 		switch {
-		case err == nil:
-			d.looking = false
-			return nil
 		case !d.ending || !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
-		case d.looking:
+		case !d.arrived():
 			_ = d.Listener.Close()
 			d.ended()
 			return d.fail("accept", net.ErrClosed)
 		}
-		d.looking = true
-		if err := d.acceptFor(lookTime); err != nil {
+		if err := d.acceptOn(); err != nil {
 			return err
 		}
 	}
+}
+
+// arrived reports whether a connection waits to be accepted. An Accept whose time is over does not
+// look.
+func (l *Listener) arrived() bool {
+	if l.virtual {
+		return l.fd.Virtual().Ready(driver.Readable)
+	}
+	return hasArrived(l.std)
 }
