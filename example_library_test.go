@@ -126,25 +126,26 @@ func ExampleNewPriorityQueue() {
 func ExampleRWMutex() {
 	_ = rondo.Run(context.Background(), func(ctx context.Context) error {
 		var mu rondo.RWMutex
-		price, readers := 1, 0
+		price := 1
+		together := rondo.NewBarrier(3) // two readers, and the task that starts the writer then
 		read := func(ctx context.Context) error {
 			if err := mu.RLock(ctx); err != nil {
 				return err
 			}
 			defer mu.RUnlock()
-			readers++
 			before := price
+			if _, err := together.Wait(ctx); err != nil {
+				return err
+			}
 			err := rondo.Sleep(ctx, time.Millisecond)
-			fmt.Println(readers, "read together; changed meanwhile:", price != before)
+			fmt.Println("both read; changed meanwhile:", price != before)
 			return err
 		}
 		return rondo.Group(ctx, func(g *rondo.Scope) error {
 			g.Go(read)
 			g.Go(read)
-			for readers < 2 {
-				if err := rondo.Yield(g); err != nil {
-					return err
-				}
+			if _, err := together.Wait(g); err != nil {
+				return err
 			}
 			g.Go(func(ctx context.Context) error {
 				if err := mu.Lock(ctx); err != nil {
@@ -159,8 +160,8 @@ func ExampleRWMutex() {
 		})
 	})
 	// Output:
-	// 2 read together; changed meanwhile: false
-	// 2 read together; changed meanwhile: false
+	// both read; changed meanwhile: false
+	// both read; changed meanwhile: false
 	// price 2
 }
 
