@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 )
 
 // TestDraining: Close ends a listener at once while no task accepts. While one does, the socket's
@@ -84,4 +85,37 @@ func TestDraining(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestArrivedSimulated: also a simulated listener says whether a connection waits to be accepted.
+func TestArrivedSimulated(t *testing.T) {
+	sim.Config{}.Cluster(t, func(ctx context.Context, _ *sim.World) {
+		l, err := Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer l.Close()
+		if l.arrived() {
+			t.Error("a connection waits before there is one")
+		}
+		c, err := Dial(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if err := rondo.Sleep(ctx, time.Second); err != nil || !l.arrived() {
+			t.Errorf("a connection waits: %t, %v", l.arrived(), err)
+		}
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer accepted.Close()
+		if l.arrived() {
+			t.Error("a connection waits after it was accepted")
+		}
+	})
 }
