@@ -323,7 +323,8 @@ func (q *Queue[T]) push(v T) {
 	q.held.put(v)
 	q.open++
 	Handed(v)
-	if q.getters.Wake() {
+	// Where v has taken the place of a value, each one may be promised already.
+	if q.promised < q.held.len() && q.getters.Wake() {
 		q.promised++
 	}
 }

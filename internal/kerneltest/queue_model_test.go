@@ -1,7 +1,7 @@
 package kerneltest_test
 
-// The three kinds of Queue beside a naive model: a slice of
-// values, and lists of the tasks that wait to put and to get.
+// The kinds of Queue beside a naive model: a slice of values, and lists of the tasks that wait
+// to put and to get.
 
 import (
 	"context"
@@ -25,12 +25,14 @@ func lower(a, b card) bool { return a.key < b.key }
 type naiveQueue struct {
 	real     *rondo.Queue[card]
 	max      int
+	slides   bool
 	next     func(cards []card) int
 	cards    []card
 	getters  []*queueWait
 	putters  []*queueWait
 	promised int
 	reserved int
+	dropped  uint64
 	open     []*queueWait
 	numbers  int
 }
@@ -58,6 +60,12 @@ var queueKinds = map[string]func(max int) *naiveQueue{
 			return least
 		}}
 	},
+	"sliding": func(max int) *naiveQueue {
+		if max == 0 {
+			max = 2 // it always has a limit
+		}
+		return &naiveQueue{real: rondo.NewSlidingQueue[card](max), max: max, slides: true, next: func([]card) int { return 0 }}
+	},
 }
 
 func (n *naiveQueue) card(key int) card {
@@ -65,10 +73,15 @@ func (n *naiveQueue) card(key int) card {
 	return card{key, n.numbers}
 }
 
-// pushed updates the model after a value went in.
+// pushed updates the model after a value went in. A value that took the place of another one wakes
+// no task if every value is promised.
 func (n *naiveQueue) pushed(c card) {
+	if n.slides && len(n.cards) == n.max {
+		n.cards = n.cards[1:]
+		n.dropped++
+	}
 	n.cards = append(n.cards, c)
-	if serve(&n.getters) {
+	if len(n.cards) > n.promised && serve(&n.getters) {
 		n.promised++
 	}
 }
@@ -99,7 +112,9 @@ func serve(list *[]*queueWait) bool {
 	return false
 }
 
-func (n *naiveQueue) full() bool { return n.max > 0 && len(n.cards)+n.reserved >= n.max }
+func (n *naiveQueue) full() bool {
+	return n.max > 0 && !n.slides && len(n.cards)+n.reserved >= n.max
+}
 
 // cancellable calls fn with a ctx that cancel can cancel.
 func (n *naiveQueue) cancellable(ctx context.Context, fn func(w *queueWait, ctx context.Context)) {
@@ -195,6 +210,9 @@ func (n *naiveQueue) drain(t testing.TB, ctx context.Context, left *int) error {
 	}
 	for range len(n.cards) + 1 {
 		n.tryGet(t)
+	}
+	if got := n.real.Dropped(); got != n.dropped {
+		t.Errorf("Dropped is %d, want %d", got, n.dropped)
 	}
 	return nil
 }
