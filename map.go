@@ -8,6 +8,8 @@ import (
 	"context"
 	"iter"
 	"reflect"
+
+	"github.com/rondo-go/rondo/internal/errtree"
 )
 
 // Map ranges over the results of fn for the elements of in, in the order of the elements. fn
@@ -41,7 +43,9 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 	return func(yield func(R, error) bool) {
 		m := &mapping[T, R]{limit: limit, fn: fn}
 		left := false
+		var inner *Scope
 		err := Group(ctx, func(g *Scope) error {
+			inner = g
 			feeder := g.loop.spawn(g, g, func(ctx context.Context) error { m.feed(ctx, g, in); return nil }, reflect.ValueOf(in).Pointer(), 0)
 			feeder.ensureExtra().confined = true
 			for {
@@ -59,9 +63,11 @@ func Map[T, R any](ctx context.Context, limit int, in iter.Seq[T], fn func(conte
 		switch {
 		case err == nil:
 		case left:
-			// The range was left, so the panic of in or of a clean-up counts as an error
-			// of the scope around.
-			Go(ctx, func(context.Context) error { return err })
+			// The range was left, so the panic of in or of a clean-up counts as an error of
+			// the scope around. That the Map was cancelled from above does not.
+			if x := inner.extra; x != nil && len(x.errs) > 0 {
+				Go(ctx, func(context.Context) error { return errtree.Join(x.errs) })
+			}
 		default:
 			var none R
 			yield(none, err)

@@ -109,6 +109,46 @@ func TestMapIsLeft(t *testing.T) {
 	})
 }
 
+// TestMapIsLeftWhenCancelled: that a range is left by a task that is cancelled alone, or by a Pull
+// that the end of its task stops, is no failure of the Group around them.
+func TestMapIsLeftWhenCancelled(t *testing.T) {
+	for name, start := range map[string]func(g *rondo.Scope){
+		"task": func(g *rondo.Scope) {
+			task := g.Go(func(ctx context.Context) error {
+				for range rondo.Map(ctx, 2, counting(new(int)), double) {
+					return rondo.Sleep(ctx, time.Hour)
+				}
+				return nil
+			})
+			_ = rondo.Sleep(g, time.Second)
+			task.Cancel(nil)
+		},
+		"Pull": func(g *rondo.Scope) {
+			g.Go(func(ctx context.Context) error {
+				next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+					for v := range rondo.Map(ctx, 2, counting(new(int)), double) {
+						if !yield(v) {
+							return
+						}
+					}
+				})
+				next()
+				return nil
+			})
+		},
+	} {
+		sim.Test(t, func(ctx context.Context) {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				start(g)
+				return rondo.Sleep(g, time.Second)
+			})
+			if err != nil {
+				t.Errorf("%s: Group returned %v", name, err)
+			}
+		})
+	}
+}
+
 func TestMapIsCancelled(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		n := 0
