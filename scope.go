@@ -451,19 +451,20 @@ func (s *Scope) deadline() int64 {
 }
 
 // expire is called when the deadline of s has passed. It cancels the outermost scope around s,
-// or s itself, whose deadline is not later than that of s. So of several scopes with the same
-// deadline the outermost is cancelled, in whichever order their timers fire.
+// or s itself, that is not cancelled and whose deadline is not later than that of s. So of several
+// scopes with the same deadline the outermost is cancelled, in whichever order their timers fire.
 func (s *Scope) expire() {
-	if s.cancelled() != nil {
-		return
-	}
-	first, at := s, s.deadline()
-	if s.loop.mayBeLate(s.extra.deadline) {
-		for p := s; p.parent != nil && (p.closed || !p.shield); {
-			if p = p.parent; !p.closed && p.deadline() <= at {
-				first = p
+	// A context.WithoutCancel may be between s and the outermost scope, whose cancellation does
+	// not reach s then.
+	for at := s.deadline(); s.cancelled() == nil; {
+		first := s
+		if s.loop.mayBeLate(s.extra.deadline) {
+			for p := s; p.parent != nil && (p.closed || !p.shield); {
+				if p = p.parent; p.cancelled() == nil && p.deadline() <= at {
+					first = p
+				}
 			}
 		}
+		first.cancel(&cancellation{err: context.DeadlineExceeded, cause: new(stdctx.DeadlineError), origin: first})
 	}
-	first.cancel(&cancellation{err: context.DeadlineExceeded, cause: new(stdctx.DeadlineError), origin: first})
 }

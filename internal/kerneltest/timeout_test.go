@@ -99,6 +99,46 @@ func TestOuterDeadlineThatIsSetLast(t *testing.T) {
 	})
 }
 
+// TestDeadlineWithoutCancel: a deadline below context.WithoutCancel ends the waits there, also if
+// one above has passed before or passes at the same instant. Of several below it the outer one
+// counts.
+func TestDeadlineWithoutCancel(t *testing.T) {
+	after := func(ctx context.Context) error {
+		for _, d := range []time.Duration{0, time.Millisecond} {
+			err := rondo.Timeout(ctx, time.Millisecond, func(ctx context.Context) error {
+				_ = forever(ctx)
+				err := rondo.Timeout(context.WithoutCancel(ctx), d, forever)
+				if !rondo.TimedOut(ctx, err) {
+					t.Errorf("after the outer deadline Timeout of %v returned %v", d, err)
+				}
+				return nil
+			})
+			if !rondo.TimedOut(ctx, err) {
+				t.Errorf("the outer Timeout returned %v", err)
+			}
+		}
+		return nil
+	}
+	run(t, after)
+	sim.Test(t, func(ctx context.Context) { _ = after(ctx) })
+	sim.Explore(t, func(ctx context.Context) {
+		at := rondo.Now(ctx).Add(time.Second)
+		err := rondo.Deadline(ctx, at, func(above context.Context) error {
+			_ = rondo.Deadline(context.WithoutCancel(above), at, func(below context.Context) error {
+				err := rondo.Deadline(below, at, forever)
+				if !rondo.TimedOut(above, err) || rondo.TimedOut(below, err) {
+					t.Errorf("the innermost Deadline returned %v, of another deadline", err)
+				}
+				return nil
+			})
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the outermost Deadline, which has ended no wait, returned %v", err)
+		}
+	})
+}
+
 // TestSwallowedDeadline: a deadline that ended a wait is returned by the scope
 // that has it, whatever was made of the wait's error.
 func TestSwallowedDeadline(t *testing.T) {
