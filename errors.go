@@ -181,7 +181,8 @@ func notePanic(v any, stack []byte) {
 // task ended and was cancelled then.
 var ErrLeftBehind = errors.New("rondo: still running at the end of the loop")
 
-// An unobservedError is the error of a root-scope task for which nobody has waited.
+// An unobservedError is the error of a root-scope task for which nobody has waited, or has the
+// errors of a scope in such a task whose body has panicked.
 type unobservedError struct {
 	info  TaskInfo
 	entry uintptr // of the task's function

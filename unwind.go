@@ -184,7 +184,10 @@ func (s *Scope) passErrors(t *Task) {
 		above.fail(judgeUnwinding(err, above.judge))
 		return
 	}
-	s.loop.unobserved.Add(&unobservedError{info: t.info(), err: err})
+	// No Task has this error, so no caller can take it.
+	l, u := s.loop, &unobservedError{info: t.info(), err: err}
+	l.unobserved.Add(u)
+	l.queue.Add(entry{call: l.handle(func() { l.report(u) })})
 }
 
 // judgeUnwinding is judge for a task that is unwinding already. If a method of err panics, it

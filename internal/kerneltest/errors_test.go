@@ -163,6 +163,39 @@ func TestPanicOfBodyLosesNoErrors(t *testing.T) {
 	}
 }
 
+// TestPanicOfBodyReportsSoon: nobody can wait for these errors, so they do not pile up until the
+// end of the loop.
+func TestPanicOfBodyReportsSoon(t *testing.T) {
+	reported := 0
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+		if reported++; err != errBroken {
+			t.Errorf("OnError got %v", err)
+		}
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		for round := 1; round <= 100; round++ {
+			func() {
+				defer func() { _ = recover() }()
+				_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+					g.Go(breaks)
+					_ = rondo.Yield(g)
+					panic("oops")
+				})
+			}()
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			if reported != round {
+				return fmt.Errorf("after %d rounds OnError has got %d errors", round, reported)
+			}
+		}
+		return nil
+	})
+	if err != nil || reported != 100 {
+		t.Errorf("Run returned %v; OnError got %d errors, want 100", err, reported)
+	}
+}
+
 // TestPanicOfBodyKeepsHostileErrors: errors of such a group's tasks are kept whole if they cannot
 // be compared with the cancellation of the scope around it, because a method of theirs panics.
 func TestPanicOfBodyKeepsHostileErrors(t *testing.T) {
