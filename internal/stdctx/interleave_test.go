@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 )
 
@@ -114,6 +115,45 @@ func TestEveryOrder(t *testing.T) {
 					}
 				}
 				return check, fns
+			})
+			t.Logf("%d orders", orders)
+		})
+	}
+}
+
+// TestDeadlineInEveryOrder sets deadlines and takes them back while a goroutine looks, and checks
+// in every order of their steps that it finds one that was there, or that there was none.
+func TestDeadlineInEveryOrder(t *testing.T) {
+	type deadline struct {
+		at  int64
+		set bool
+	}
+	none, first, second := deadline{}, deadline{7, true}, deadline{9, true}
+	for name, noted := range map[string][]deadline{
+		"set":             {none, first},
+		"set to 0":        {none, {0, true}},
+		"moved":           {first, second},
+		"taken back":      {first, none},
+		"taken back at 0": {{0, true}, none},
+		"set again":       {first, none, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			orders := interleave(t, func() (func(), []func()) {
+				var s state
+				var found deadline
+				s.SetDeadline(noted[0].at, noted[0].set)
+				sets := func() {
+					for _, d := range noted[1:] {
+						s.SetDeadline(d.at, d.set)
+					}
+				}
+				looks := func() { found.at, found.set = s.Deadline() }
+				check := func() {
+					if !slices.Contains(noted, found) {
+						t.Fatalf("the deadline is %v; there were %v", found, noted)
+					}
+				}
+				return check, []func(){sets, looks}
 			})
 			t.Logf("%d orders", orders)
 		})

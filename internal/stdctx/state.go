@@ -13,6 +13,7 @@ package stdctx
 
 import (
 	"context"
+	"math"
 	"reflect"
 	"unsafe"
 )
@@ -37,8 +38,7 @@ type Ender[C any] interface {
 
 // lazy is what few states need. It is made when it is first needed.
 type lazy struct {
-	deadline integer // 0 if there is none, for those who look from outside
-	timed    boolean // there is a deadline
+	deadline integer // 0 if there is none, also for readers from outside; below 1: one less
 	mu       mutex   // held to make std
 	std      pointer[std]
 }
@@ -86,18 +86,26 @@ func (s *State[C, P]) Std() context.Context {
 // Deadline returns the instant given to SetDeadline, if there is one. Any instant may be one,
 // 0 and those before it included.
 func (s *State[C, P]) Deadline() (at int64, ok bool) {
-	if lazy := s.lazy.Load(); lazy != nil && lazy.timed.Load() {
-		return lazy.deadline.Load(), true
+	if lazy := s.lazy.Load(); lazy != nil {
+		at = lazy.deadline.Load()
 	}
-	return 0, false
+	if at < 0 {
+		return at + 1, true
+	}
+	return at, at != 0
 }
 
-// SetDeadline notes a deadline, or that there is none.
+// SetDeadline notes a deadline, or that there is none. It is one store, so that a reader finds
+// the one before or this one.
 func (s *State[C, P]) SetDeadline(at int64, ok bool) {
+	switch {
+	case !ok:
+		at = 0
+	case at <= 0:
+		at = max(at, math.MinInt64+1) - 1
+	}
 	if ok || s.lazy.Load() != nil {
-		lazy := s.ensureLazy()
-		lazy.deadline.Store(at)
-		lazy.timed.Store(ok)
+		s.ensureLazy().deadline.Store(at)
 	}
 }
 

@@ -3,6 +3,7 @@ package stdctx
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 )
@@ -65,7 +66,7 @@ func TestDeadline(t *testing.T) {
 	if _, ok := s.Deadline(); ok || s.lazy.Load() != nil {
 		t.Fatal("a state without a deadline has the memory for one")
 	}
-	for _, want := range []int64{7, 0, -7} {
+	for _, want := range []int64{7, 0, -1, -7, math.MaxInt64, math.MinInt64 + 1} {
 		s.SetDeadline(want, true)
 		if at, ok := s.Deadline(); at != want || !ok {
 			t.Fatalf("the deadline is %d, %v; want %d", at, ok, want)
