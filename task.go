@@ -130,13 +130,24 @@ func (l *Loop) newTask(t *Task, owner *Scope, ctx context.Context, fn func(ctx c
 // judge returns the verdict of the scope that owns t on err, the error with which t ends. It
 // returns nil if err is nil, or says no more than that t was cancelled by Task.Cancel.
 func (t *Task) judge(err error) *verdict {
-	if c := t.scope.cancelled(); c != nil && c.origin == &t.scope && !c.failed {
+	if c := t.scope.cancelled(); c != nil && t.cancelledAlone(c) {
 		err = c.judge(err).Rest
 	}
 	if err == nil {
 		return nil
 	}
 	return t.owner.judge(err)
+}
+
+// cancelledAlone reports whether c, the cancellation of t, comes from Task.Cancel of t, or of a
+// task with whose ctx t was started, and has not cancelled the scope that owns t. A handler is no
+// such task: it owns what it starts, except what is started by mistake after its end.
+func (t *Task) cancelledAlone(c *cancellation) bool {
+	s := c.origin
+	if s == nil || c.failed || t.owner.cancelled() == c {
+		return false
+	}
+	return s == &t.scope || s.isOwn() && !s.serves()
 }
 
 // finish ends t, the running task, with err: it wakes the tasks that wait for t, and passes v,
@@ -189,8 +200,9 @@ func (l *Loop) finish(t *Task, err error, v *verdict) {
 // cause. If cause is nil, they fail with context.Canceled. A task that has not started still
 // starts, and fails at its first wait. A second Cancel, or one after the task's end, does nothing.
 //
-// If the task then ends with the cause as its error, that is no failure of the scope that owns
-// the task. Any goroutine may call Cancel; it never suspends.
+// The tasks that were started with its ctx are cancelled with it. If one of these tasks then ends
+// with the cause as its error, that is no failure of the scope that owns the task. Any goroutine
+// may call Cancel; it never suspends.
 func (t *Task) Cancel(cause error) { t.scope.Cancel(cause) }
 
 // Done reports whether the task has ended.

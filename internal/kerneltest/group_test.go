@@ -184,3 +184,58 @@ func TestSetLimitLater(t *testing.T) {
 		panics(t, "rondo: Scope.SetLimit of a task's own scope", func() { ctx.(*rondo.Scope).SetLimit(1) })
 	})
 }
+
+// TestCancelOfTaskWithChildren: Task.Cancel also cancels what was started with the task's ctx. If
+// that ends with the cause, it is no failure of the scope that owns it, and a wait for it returns
+// the cause. An error that says more is a failure.
+func TestCancelOfTaskWithChildren(t *testing.T) {
+	for _, cause := range []error{context.Canceled, errStop} {
+		for name, c := range map[string]struct {
+			child func(ctx context.Context) error
+			want  string
+		}{
+			"waits":       {forever, "<nil>"},
+			"has a child": {func(ctx context.Context) error { rondo.Go(ctx, forever); return forever(ctx) }, "<nil>"},
+			"has a Group": {groupThatIsCancelled, "<nil>"},
+			"says more":   {func(ctx context.Context) error { return fmt.Errorf("flush: %w", forever(ctx)) }, "flush: " + cause.Error()},
+		} {
+			exact.Test(t, func(ctx context.Context) {
+				var child *rondo.Task
+				parent := func(ctx context.Context) error {
+					child = rondo.Go(ctx, c.child)
+					return forever(ctx)
+				}
+				err := rondo.Group(ctx, func(g *rondo.Scope) error {
+					task := g.Go(parent)
+					_ = rondo.Sleep(g, time.Second)
+					task.Cancel(cause)
+					if err := rondo.Shield(g, child.Wait); !errors.Is(err, cause) {
+						t.Errorf("%s: the child ended with %v", name, err)
+					}
+					return nil
+				})
+				if fmt.Sprint(err) != c.want {
+					t.Errorf("%s: Group returned %v, want %s", name, err, c.want)
+				}
+				if c.want == "<nil>" {
+					task := rondo.Go(ctx, parent)
+					_ = rondo.Sleep(ctx, time.Second)
+					task.Cancel(cause)
+					_ = rondo.Sleep(ctx, 2*time.Hour) // an error that the root scope reports fails the test
+				}
+			})
+		}
+	}
+}
+
+// groupThatIsCancelled runs a Group whose task returns the cause without a wait that was ended, and
+// returns what Group does: the cause.
+func groupThatIsCancelled(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(func(ctx context.Context) error {
+			_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			return context.Cause(ctx)
+		})
+		return nil
+	})
+}

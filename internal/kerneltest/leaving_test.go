@@ -432,6 +432,28 @@ func TestServingEnded(t *testing.T) {
 	})
 }
 
+// TestServingEndedIsReported: the error of such a task goes to OnError, also if the handler has
+// left tasks that were cancelled with its ctx.
+func TestServingEndedIsReported(t *testing.T) {
+	for name, call := range callers {
+		var reported []error
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = append(reported, err) }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			var late context.Context
+			err := call(ctx, func(ctx context.Context) error {
+				late = ctx
+				rondo.Go(ctx, forever)
+				return nil
+			})
+			rondo.Go(late, forever)
+			return err
+		})
+		if err != nil || len(reported) != 1 || reported[0] != context.Canceled {
+			t.Errorf("%s: Run returned %v, OnError got %v", name, err, reported)
+		}
+	}
+}
+
 // TestServingPanic: on a real loop a panic of the function, or of a task below it, is an
 // error of that call, whatever the Runner says.
 func TestServingPanic(t *testing.T) {
