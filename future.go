@@ -268,37 +268,40 @@ func (f *Future[T]) expectWait() Reason {
 }
 
 // waitOutside is Wait of a goroutine, or of a task of another loop.
-func (f *Future[T]) waitOutside(ctx context.Context) (T, error) {
-	var zero T
-	if !f.Done() {
-		if mine := callersLoop(); mine != nil {
-			if err := f.loop.waitAcross(ctx, mine, "Future.Wait", f); err != nil {
-				return zero, err
-			}
-			return f.Result()
-		}
-		defer f.result.Leave()
-		select {
-		case <-f.result.Await():
-		case <-ctx.Done():
-			return zero, context.Cause(ctx)
-		case <-f.loop.inbox.Ended():
-			if !f.Done() {
-				return zero, wrap("Future.Wait", ErrLoopClosed)
-			}
-		}
+func (f *Future[T]) waitOutside(ctx context.Context) (v T, err error) {
+	if f.Done() {
+		return f.Result()
 	}
-	return f.Result()
+	if mine := callersLoop(); mine != nil {
+		if err := f.loop.waitAcross(ctx, mine, "Future.Wait", f); err != nil {
+			return v, err
+		}
+		return f.Result()
+	}
+	defer func() {
+		if f.result.Leave() { // also if ctx was cancelled meanwhile: the error counts as observed
+			v, err = f.Result()
+		}
+	}()
+	select {
+	case <-f.result.Await():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-f.loop.inbox.Ended():
+		err = wrap("Future.Wait", ErrLoopClosed)
+	}
+	return v, err
 }
 
 func (f *Future[T]) whenDone(fn func()) (stop func() bool) { return f.onDone(f.loop.direct(fn)) }
 
 // resolved has no error: a Future's own is not one of the wait.
-func (f *Future[T]) resolved() (done bool, err error) {
-	if done = f.Done(); done && f.task != nil && !f.loop.inbox.Closed() {
+func (f *Future[T]) resolved() (done bool, err error) { return f.Done(), nil }
+
+func (f *Future[T]) observe() {
+	if f.task != nil {
 		f.task.observe()
 	}
-	return done, nil
 }
 
 // Done reports whether there is a result. Any goroutine may call it.

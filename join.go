@@ -5,13 +5,15 @@ package rondo
 //
 // The law: a wait from outside gets the answer that a task of the loop gets, also
 // after the loop's end; ErrLoopClosed if the loop has ended before there was one.
-// And a wait that was given up leaves nothing behind.
+// And a wait that was given up leaves nothing behind, and has no error that others
+// could get, unless a Select takes another case while the answer is under way.
 
 import (
 	"context"
 	"errors"
 
 	"github.com/rondo-go/rondo/internal/kernel"
+	"github.com/rondo-go/rondo/internal/result"
 )
 
 // awaited is implemented by everything that can be waited for from outside its loop.
@@ -24,6 +26,9 @@ type awaited interface {
 	// resolved reports whether it has happened, and with which error. It is called
 	// on the loop, or after the loop's end.
 	resolved() (done bool, err error)
+
+	// observe records that a wait returns the error. It is called on the loop.
+	observe()
 }
 
 // Wait waits until t has ended and returns its error. Cancelling ctx ends the waiting, not the
@@ -78,10 +83,21 @@ func (t *Task) resolved() (done bool, err error) {
 	if t.state != stateDone {
 		return false, nil
 	}
-	if !t.scope.loop.inbox.Closed() { // after that nobody is told of errors any more
-		t.observe()
-	}
 	return true, t.err
+}
+
+// An answer is the error with which a wait from outside ends, unless the wait is given up: then the
+// value is false. The loop that answers and the caller that gives up may do so at the same moment.
+// The first of them decides, so an error counts as observed if and only if the wait returns it.
+type answer struct{ result.Result[bool] }
+
+// give makes err the answer. It returns false if the wait was given up, or has an answer.
+func (a *answer) give(err error) bool { return a.Set(true, err) }
+
+// giveUp gives up the wait. But if there is an answer already, it returns true and the answer.
+func (a *answer) giveUp() (given bool, err error) {
+	a.Set(false, nil)
+	return a.Get()
 }
 
 // waitOutside waits for something of this loop on a goroutine that is not one of its tasks. A
@@ -94,12 +110,17 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 		return context.Cause(ctx)
 	}
 	canceled := ctx.Done()
-	result := make(chan error, 1)
-	if stop, ended := l.whenResolved(a, func(err error) { result <- err }); ended == nil {
+	var answer answer
+	answered := make(chan struct{})
+	if stop, ended := l.whenResolved(a, &answer, func() { close(answered) }); ended == nil {
 		select {
-		case err := <-result:
+		case <-answered:
+			_, err := answer.Get()
 			return err
 		case <-canceled:
+			if given, err := answer.giveUp(); given {
+				return err
+			}
 			stop()
 			return context.Cause(ctx)
 		case <-l.inbox.Ended():
@@ -109,14 +130,16 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 	return l.lastOutcome(call, a)
 }
 
-// whenResolved calls answer on l when a has happened, unless stop comes first. The
-// error is that of a loop that has ended. Any goroutine may call it.
-func (l *Loop) whenResolved(a awaited, answer func(err error)) (stop func(), err error) {
+// whenResolved gives answer on l when a has happened, and then calls fn, unless the wait is given
+// up or stop comes first. The error is that of a loop that has ended. Any goroutine may call it.
+func (l *Loop) whenResolved(a awaited, answer *answer, fn func()) (stop func(), err error) {
 	var forget func() bool // touched on l only
 	err = l.post(func() {
 		forget = a.whenDone(func() {
-			_, err := a.resolved()
-			answer(err)
+			if _, err := a.resolved(); answer.give(err) {
+				a.observe()
+				fn()
+			}
 		})
 	})
 	return func() { _ = l.post(func() { forget() }) }, err
@@ -142,13 +165,19 @@ func (l *Loop) waitAcross(ctx context.Context, mine *Loop, call string, a awaite
 	w := across{awaited: a, call: call, theirs: l}
 	answered := false
 	w.subscribe(mine)
-	defer func() { w.unsubscribe(answered) }() // also if a method of ctx panics
+	x := t.ensureRest()
+	x.satisfied = func() bool { given, _ := w.answer.giveUp(); return given }
+	defer func() { // also if a method of ctx panics
+		x.satisfied = nil
+		w.unsubscribe(answered)
+	}()
 	w.list.push(t)
 	if err := t.park(s, ctx, Reason{What: "another loop"}); err != nil {
 		return err
 	}
 	answered = true
-	return w.result
+	_, err = w.answer.Get()
+	return err
 }
 
 // across is the wait of a task for something of another loop, theirs.
@@ -159,7 +188,7 @@ type across struct {
 	mine   *Loop
 	list   WaitList
 	of     kernel.Remote // what is waited for, for people
-	result error
+	answer *answer
 	stop   func()
 	forget func()
 }
@@ -171,14 +200,15 @@ func (w *across) subscribe(mine *Loop) {
 	if t, ok := w.awaited.(*Task); ok {
 		w.of.Task.Store(t.id)
 	}
-	answer := func(err error) {
-		_ = mine.post(func() {
-			w.result = err
-			w.list.Wake()
-		})
-	}
-	w.stop, _ = w.theirs.whenResolved(w.awaited, answer)
-	w.forget = w.theirs.inbox.AtEnd(func() { answer(w.theirs.lastOutcome(w.call, w.awaited)) })
+	answer := new(answer) // a case that waits again gets another one
+	w.answer = answer
+	wake := func() { _ = mine.post(func() { w.list.Wake() }) }
+	w.stop, _ = w.theirs.whenResolved(w.awaited, answer, wake)
+	w.forget = w.theirs.inbox.AtEnd(func() {
+		if answer.give(w.theirs.lastOutcome(w.call, w.awaited)) {
+			wake()
+		}
+	})
 	mine.addWaker(1)
 }
 
@@ -187,6 +217,7 @@ func (w *across) unsubscribe(answered bool) {
 	w.mine.addWaker(-1)
 	w.forget()
 	if !answered {
+		_, _ = w.answer.giveUp()
 		w.stop()
 	}
 }
@@ -212,8 +243,10 @@ func (c *acrossCase) Begin(ctx context.Context) (*WaitList, Reason) {
 }
 
 func (c *acrossCase) End(_ any, woken bool) error {
-	c.unsubscribe(woken)
-	if err := c.across.result; err != nil || !woken || c.result == nil {
+	if c.unsubscribe(woken); !woken {
+		return nil
+	}
+	if _, err := c.answer.Get(); err != nil || c.result == nil {
 		return err
 	}
 	return c.result()
@@ -355,3 +388,5 @@ func (t *listing) whenDone(fn func()) (stop func() bool) {
 // resolved says yes in any case: if the loop has ended before, the list is nil, and Tasks returns
 // that.
 func (t *listing) resolved() (done bool, err error) { return true, nil }
+
+func (t *listing) observe() {}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"runtime"
 	"testing"
 	"time"
 
@@ -14,19 +15,22 @@ import (
 // blockedOutside matches the stack of a goroutine that waits for something of a loop.
 var blockedOutside = regexp.MustCompile(`\[select.*\]:\n.*waitOutside`)
 
+// startsToWaitFor are the ways to start a function whose error can be waited for.
+var startsToWaitFor = map[string]func(ctx context.Context, fn func(ctx context.Context) error) (wait func(ctx context.Context) error){
+	"Task": func(ctx context.Context, fn func(ctx context.Context) error) func(ctx context.Context) error {
+		return rondo.Go(ctx, fn).Wait
+	},
+	"Future": func(ctx context.Context, fn func(ctx context.Context) error) func(ctx context.Context) error {
+		f := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
+		return func(ctx context.Context) error { _, err := f.Wait(ctx); return err }
+	},
+}
+
 // TestErrorOfWaitFromOutside: an error in the root scope for which a goroutine waits goes
 // to that goroutine and not to OnError, also if the loop ends at once. If the goroutine
 // has given up, the error goes to OnError.
 func TestErrorOfWaitFromOutside(t *testing.T) {
-	for name, start := range map[string]func(ctx context.Context, fn func(ctx context.Context) error) (wait func(ctx context.Context) error){
-		"Task": func(ctx context.Context, fn func(ctx context.Context) error) func(ctx context.Context) error {
-			return rondo.Go(ctx, fn).Wait
-		},
-		"Future": func(ctx context.Context, fn func(ctx context.Context) error) func(ctx context.Context) error {
-			f := rondo.Async(ctx, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
-			return func(ctx context.Context) error { _, err := f.Wait(ctx); return err }
-		},
-	} {
+	for name, start := range startsToWaitFor {
 		for _, givesUp := range []bool{false, true} {
 			var reported error
 			r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = err }}
@@ -67,6 +71,169 @@ func TestErrorOfWaitFromOutside(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorOfWaitThatIsCancelled: if a wait from outside is cancelled at the moment at which the
+// error comes, either the wait returns the error, or OnError gets it.
+func TestErrorOfWaitThatIsCancelled(t *testing.T) {
+	for name, start := range startsToWaitFor {
+		for who, c := range waitsThatAreCancelled {
+			var reported error
+			r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = err }}
+			var waited error
+			err := r.Run(t.Context(), func(ctx context.Context) error {
+				var begin rondo.Event
+				begun, gaveUp, failed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+				wait := start(ctx, func(ctx context.Context) error {
+					_ = begin.Wait(ctx)
+					close(begun)
+					if !c.answered {
+						<-gaveUp // in a step of the loop, which cannot know yet that the wait is over
+					}
+					rondo.LoopOf(ctx).CallSoon(func() { close(failed) })
+					return errBroken
+				})
+				l := rondo.LoopOf(ctx)
+				_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+					waited = c.wait(wait, func() { _ = l.Post(begin.Set); <-begun }, gaveUp, failed)
+					return 0, nil
+				})
+				return err
+			})
+			if want := map[bool]error{true: errBroken, false: errStop}[c.answered]; err != nil || waited != want || (reported == errBroken) == c.answered {
+				t.Errorf("%s, %s: Run returned %v, the wait %v; OnError got %v", name, who, err, waited, reported)
+			}
+		}
+	}
+}
+
+// waitsThatAreCancelled are waits that are given up before the error comes, or when the answer is
+// under way already. begin has the task that fails begin its last step, in which it waits for
+// gaveUp unless answered is true. failed is closed when it has failed.
+var waitsThatAreCancelled = map[string]struct {
+	answered bool
+	wait     func(wait func(ctx context.Context) error, begin func(), gaveUp, failed chan struct{}) error
+}{
+	"a goroutine gives up": {false, func(wait func(ctx context.Context) error, begin func(), gaveUp, _ chan struct{}) error {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		waited := make(chan error)
+		go func() { waited <- wait(ctx) }()
+		for !blockedOutside.MatchString(leak.Stacks()) {
+			runtime.Gosched()
+		}
+		begin()
+		cancel(errStop)
+		err := <-waited
+		close(gaveUp)
+		return err
+	}},
+	"another loop gives up": {false, func(wait func(ctx context.Context) error, begin func(), gaveUp, _ chan struct{}) error {
+		return onAnotherLoop(wait, func(waiter *rondo.Task) {
+			begin()
+			waiter.Cancel(errStop)
+			waiter.OnDone(func() { close(gaveUp) })
+		})
+	}},
+	"another loop has the answer": {true, func(wait func(ctx context.Context) error, begin func(), _, failed chan struct{}) error {
+		return onAnotherLoop(wait, func(waiter *rondo.Task) {
+			begin()
+			<-failed // in a step of the loop, which takes the answer when the step is over
+			waiter.Cancel(errStop)
+		})
+	}},
+}
+
+// onAnotherLoop has a task of a loop of its own wait, calls then in a step of another task, and
+// returns the result of the wait.
+func onAnotherLoop(wait func(ctx context.Context) error, then func(waiter *rondo.Task)) error {
+	return rondo.Run(context.Background(), func(ctx context.Context) error {
+		waiter := rondo.Go(ctx, wait)
+		for waiter.Info().State != "waiting" {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		then(waiter)
+		return waiter.Wait(ctx)
+	})
+}
+
+// TestErrorOfSelectThatIsOver: OnError gets the error of a task that fails when a Select on another
+// loop has taken another case, also if the task's loop cannot know that yet.
+func TestErrorOfSelectThatIsOver(t *testing.T) {
+	var reported error
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { reported = err }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		var begin, other rondo.Event
+		begun, over := make(chan struct{}), make(chan struct{})
+		task := rondo.Go(ctx, func(ctx context.Context) error {
+			_ = begin.Wait(ctx)
+			close(begun)
+			<-over
+			return errBroken
+		})
+		l := rondo.LoopOf(ctx)
+		taken, err := rondo.Offload(ctx, func(context.Context) (taken int, err error) {
+			err = onAnotherLoop(func(ctx context.Context) (err error) {
+				defer close(over)
+				taken, err = rondo.Select(ctx, task.WaitCase(), other.WaitCase())
+				return err
+			}, func(*rondo.Task) {
+				_ = l.Post(begin.Set)
+				<-begun
+				other.Set()
+			})
+			return taken, err
+		})
+		if taken != 1 {
+			t.Errorf("Select has taken case %d", taken)
+		}
+		return err
+	})
+	if err != nil || reported != errBroken {
+		t.Errorf("Run returned %v, OnError got %v", err, reported)
+	}
+}
+
+// TestErrorOfFutureThatIsReadyToo: a goroutine whose ctx is cancelled and whose Future has a result
+// by the time that it looks gets the result, because OnError does not get its error.
+func TestErrorOfFutureThatIsReadyToo(t *testing.T) {
+	for range 20 {
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { t.Errorf("OnError got %v", err) }}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			var begin rondo.Event
+			failed := make(chan struct{})
+			l := rondo.LoopOf(ctx)
+			f := rondo.Async(ctx, func(ctx context.Context) (int, error) {
+				_ = begin.Wait(ctx)
+				l.CallSoon(func() { close(failed) })
+				return 0, errBroken
+			})
+			_, err := rondo.Offload(ctx, func(context.Context) (int, error) {
+				return f.Wait(cancelledByDone{context.Background(), func() { _ = l.Post(begin.Set); <-failed }})
+			})
+			return err
+		})
+		if err != errBroken {
+			t.Fatalf("Wait returned %v", err)
+		}
+	}
+}
+
+// cancelledByDone is a context that is cancelled when it is asked for Done, after a call of its
+// function.
+type cancelledByDone struct {
+	context.Context
+	before func()
+}
+
+func (c cancelledByDone) Done() <-chan struct{} {
+	c.before()
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+func (cancelledByDone) Err() error { return errStop }
 
 // TestErrorOfSelectFromAnotherLoop: an error of a task that a Select on another loop has
 // waited for goes to OnError if the Select has taken another case.

@@ -76,11 +76,12 @@ func (r *Result[T]) Await() <-chan struct{} {
 	return r.wait.ended
 }
 
-// Leave is called once for each Await, with a result or without.
-func (r *Result[T]) Leave() {
+// Leave is called once for each Await, and reports whether there is a result.
+func (r *Result[T]) Leave() (done bool) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	r.wait.n--
+	return r.done.Load()
 }
 
 // Awaited reports whether somebody waited at the moment when the result was set. It may
