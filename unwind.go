@@ -181,7 +181,12 @@ func (s *Scope) passErrors(t *Task) {
 		above = above.parent
 	}
 	if above = above.owner(); above != &s.loop.root {
-		above.fail(judgeUnwinding(err, above.judge))
+		v := judgeUnwinding(err, above.judge)
+		if x := above.extra; x != nil && x.onFailure != nil {
+			x.onFailure(t, v)
+		} else {
+			above.fail(v)
+		}
 		return
 	}
 	// No Task has this error, so no caller can take it.

@@ -187,6 +187,7 @@ func TestOpenServing(t *testing.T) {
 		"cancelled with a cause":        {[]func(ctx context.Context) error{forever, forever}, errStop, "[emptied]", "<nil>"},
 		"a task that fails":             {[]func(ctx context.Context) error{forever, func(context.Context) error { return errBroken }}, errStop, "[failed: broken emptied]", "broken"},
 		"a task that fails at the end":  {[]func(ctx context.Context) error{fails}, errStop, "[emptied]", "broken"},
+		"a Group whose body panics":     {[]func(ctx context.Context) error{forever, panicsInGroup}, errStop, "[failed: broken emptied]", "broken"},
 		"a Pull that is left":           {[]func(ctx context.Context) error{pullAndLeave}, nil, "[emptied]", "<nil>"},
 		"a Pull, and a task that waits": {[]func(ctx context.Context) error{pullAndLeave, forever}, errStop, "[emptied]", "<nil>"},
 	} {
@@ -218,6 +219,16 @@ func TestOpenServing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// panicsInGroup recovers the panic of the body of a Group, in which a task fails.
+func panicsInGroup(ctx context.Context) error {
+	defer func() { _ = recover() }()
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		g.Go(breaks)
+		_ = rondo.Yield(g)
+		panic("oops")
+	})
 }
 
 // pullAndLeave begins a sequence and does not end it.
