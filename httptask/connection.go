@@ -243,8 +243,9 @@ func (n *connection) Serve(ctx context.Context) error {
 		return n.resume(ctx)
 	}
 	x := newScratch(n)
+	handsOver := false
 	defer func() { // also for Goexit of a handler
-		if !n.taken && !x.stranded { // else the program has the reader
+		if handsOver || !n.taken && !x.stranded { // else the program has the reader
 			x.release()
 		}
 	}()
@@ -252,7 +253,7 @@ func (n *connection) Serve(ctx context.Context) error {
 		n.readsHead()
 		if n.engine.other != nil && n.tls == nil && x.prefaced() {
 			early, _ := x.in.Peek(x.in.Buffered())
-			defer x.release() // x.in is not for the program
+			handsOver = true
 			return n.handOver(bytes.Clone(early))
 		}
 		n.start()

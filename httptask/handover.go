@@ -22,7 +22,14 @@ func (n *connection) handOver(early []byte) error {
 		c = &begun{Conn: c, early: early}
 	}
 	n.taken = true
+	added := false
+	defer func() {
+		if !added { // ConnState has panicked, or called Goexit
+			closeAway(c)
+		}
+	}()
 	n.setState(http.StateHijacked)
+	added = true
 	n.engine.other.add(c)
 	return peer.ErrTaken
 }

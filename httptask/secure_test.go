@@ -21,11 +21,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -104,6 +106,83 @@ func TestProtocols(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHandOverFails: a connection that cannot be handed over to net/http, for which there is no
+// descriptor, or of which ConnState panics then, is closed. Requests that come after that have
+// their own answers.
+func TestHandOverFails(t *testing.T) {
+	release := peer.Release
+	defer func() { peer.Release = release }()
+	for _, panics := range []bool{false, true} {
+		in, both := 0, new(rondo.Event)
+		s := &httptask.Server{HTTP: http.Server{
+			ErrorLog:  silent,
+			Protocols: protocols(ones((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2)),
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if in++; in == 2 {
+					both.Set()
+				}
+				_ = both.Wait(r.Context())
+				say(w, r.URL.Path)
+			}),
+		}}
+		if panics {
+			s.HTTP.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateHijacked {
+					panic("not this one")
+				}
+			}
+		} else {
+			peer.Release = func(net.Conn) (net.Conn, error) { return nil, syscall.EMFILE }
+		}
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			for range 8 {
+				in, both = 0, new(rondo.Event)
+				c, err := socket.Dial(ctx, "tcp", address)
+				if err != nil {
+					return err
+				}
+				say(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+				if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
+					t.Errorf("ConnState panics: %v; the client gets %q, %v", panics, got, err)
+				}
+				_ = c.Close()
+				for path, got := range atOnce(ctx, address, "/a", "/b") {
+					if got != path {
+						t.Errorf("ConnState panics: %v; a request for %s is answered with %q", panics, path, got)
+					}
+				}
+			}
+			return nil
+		})
+		peer.Release = release
+	}
+}
+
+// atOnce asks for all paths at once, and returns the answers.
+func atOnce(ctx context.Context, address string, paths ...string) map[string]string {
+	answers := make(map[string]string)
+	_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+		for _, path := range paths {
+			g.Go(func(ctx context.Context) error {
+				answers[path] = "" // also if there is none
+				return rondo.Timeout(ctx, time.Minute, func(ctx context.Context) error {
+					c, err := socket.Dial(ctx, "tcp", address)
+					if err != nil {
+						return err
+					}
+					defer c.Close()
+					say(c, "GET "+path+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+					got, err := io.ReadAll(c)
+					_, answers[path], _ = strings.Cut(string(got), "\r\n\r\n")
+					return err
+				})
+			})
+		}
+		return nil
+	})
+	return answers
 }
 
 // TestWithoutHTTP1: a Server whose Protocols have no HTTP/1 does not serve it.
