@@ -318,7 +318,7 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 		n.refuse(ctx, err)
 		return false
 	}
-	x.reply, x.again = w, false
+	x.ctx, x.reply, x.again = ctx, w, false
 	err = rondo.Contain(ctx, x.call)
 	again, x.reply = x.again, nil
 	if err != nil && !onlyAborts(err) && !onlyCancelled(ctx, err) {
@@ -384,7 +384,7 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 	if expected := w.begin(); !expected {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusExpectationFailed)
-		w.finish()
+		n.finish(w)
 		returned = true
 		return false
 	}
@@ -400,7 +400,7 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 		w.end()
 		return false
 	case kernel.Tasks(g) > 0 && w.quiet() && w.body.idle():
-		w.finish() // those tasks may take their time to end, and the client does not wait for them
+		n.finish(w) // those tasks may take their time to end, and the client does not wait for them
 		return w.reusable()
 	}
 	// As with net/http, the context is done before the answer ends. Tasks that are in the middle of
@@ -408,6 +408,19 @@ func (n *connection) answer(g *rondo.Scope, w *reply) (again bool) {
 	w.unwatch()
 	w.late = true
 	return false
+}
+
+// finish ends an answer in the scope of a request, in which no call is under way. What cancels the
+// request, as the failure of one of its tasks, does not change the answer, so its waits are those
+// of the connection.
+func (n *connection) finish(w *reply) {
+	_ = rondo.Group(w.x.ctx, func(*rondo.Scope) error {
+		w.finish()
+		return nil
+	})
+	if !w.done { // the connection is cancelled too
+		w.finish()
+	}
 }
 
 // answerOptions answers "OPTIONS *", as net/http does.
@@ -468,6 +481,7 @@ type scratch struct {
 	stranded bool // a goroutine that the handler has left behind is still in the middle of a call
 
 	call  func(ctx context.Context) error // answer, made once
+	ctx   context.Context                 // in which it is called
 	reply *reply                          // that answer makes
 	again bool                            // and whether the connection goes on then
 }
@@ -485,7 +499,7 @@ func (x *scratch) answer(ctx context.Context) error {
 }
 
 func (x *scratch) release() {
-	x.src.n, x.reply = nil, nil
+	x.src.n, x.ctx, x.reply = nil, nil, nil
 	x.in.Reset(x.src)
 	x.held.Reset(nil)
 	clear(x.pairs)

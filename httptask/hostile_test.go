@@ -524,6 +524,52 @@ func TestAnswerBeforeTasks(t *testing.T) {
 	})
 }
 
+// TestAnswerOfCancelled: a request is cancelled, by the failure of one of its tasks or with the
+// context of the program. What its handler answers then reaches the client, while another task
+// goes on in a Shield.
+func TestAnswerOfCancelled(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		base, end := context.WithCancel(t.Context())
+		defer end()
+		var heard rondo.Event
+		s := &httptask.Server{HTTP: http.Server{
+			ErrorLog:    silent,
+			BaseContext: func(net.Listener) context.Context { return base },
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				rondo.Go(r.Context(), func(ctx context.Context) error { return rondo.Shield(ctx, heard.Wait) })
+				if fails {
+					rondo.Go(r.Context(), func(context.Context) error { return errHere })
+				} else {
+					end()
+				}
+				_ = rondo.WaitCanceled(r.Context())
+				w.WriteHeader(http.StatusInternalServerError)
+				say(w, "failed")
+			}),
+		}}
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			defer heard.Set()
+			return away(ctx, func() error {
+				c := connect(t, address)
+				defer c.Close()
+				if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+					return err
+				}
+				say(c, get)
+				a, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					return fmt.Errorf("a task fails: %v: %w", fails, err)
+				}
+				body, err := io.ReadAll(a.Body)
+				if a.StatusCode != http.StatusInternalServerError || string(body) != "failed" {
+					t.Errorf("a task fails: %v: %d %q, %v", fails, a.StatusCode, body, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
 // TestCloseNotify: the channel has a value when the client has left, also if it is asked for only
 // then.
 func TestCloseNotify(t *testing.T) {
