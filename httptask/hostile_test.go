@@ -477,6 +477,49 @@ func answerLeftBehind(t *testing.T, panics bool) {
 	})
 }
 
+// TestHijackWhileHandlerReturns: the handler returns in the middle of a goroutine's Hijack, which
+// has the connection all the same, with what came after the request.
+func TestHijackWhileHandlerReturns(t *testing.T) {
+	taken, letGo := make(chan struct{}), make(chan struct{})
+	ended := make(chan any, 1)
+	s := &httptask.Server{HTTP: http.Server{
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateHijacked { // called on the goroutine
+				close(taken)
+				<-letGo
+			}
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			go func() {
+				defer func() { ended <- recover() }()
+				c, rw, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					panic(err)
+				}
+				defer c.Close()
+				line, err := rw.ReadString('\n')
+				fmt.Fprint(c, line, err)
+			}()
+			_, _, _ = rondo.Receive(r.Context(), taken)
+			_ = rondo.LoopOf(r.Context()).Post(func() { close(letGo) }) // when it has returned
+		}),
+	}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			c := connect(t, address)
+			defer c.Close()
+			say(c, get+"early\n")
+			if panicked := <-ended; panicked != nil {
+				return fmt.Errorf("Hijack panics: %v", panicked)
+			}
+			if got, err := io.ReadAll(c); string(got) != "early\n<nil>" || err != nil {
+				t.Errorf("the client got %q, %v", got, err)
+			}
+			return nil
+		})
+	})
+}
+
 // TestAnswerBeforeTasks: a client has its answer when the handler has returned, while a task that
 // the handler has started goes on in a Shield. The next request is read when that has ended.
 func TestAnswerBeforeTasks(t *testing.T) {

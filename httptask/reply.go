@@ -633,13 +633,12 @@ func (w *reply) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 		w.send(nil)
 	}
+	in := w.x.in // once the connection is taken, the handler may return, and end w
 	if !w.takeOver() {
 		return nil, nil, errOver
 	}
-	_ = n.conn.SetDeadline(zeroTime)
-	w.x.src.remain = unlimited
 	n.setState(http.StateHijacked)
-	return n.conn, bufio.NewReadWriter(w.x.in, bufio.NewWriterSize(n.conn, outMax)), nil
+	return n.conn, bufio.NewReadWriter(in, bufio.NewWriterSize(n.conn, outMax)), nil
 }
 
 // takeOver notes that the handler has taken the connection over. What that changes belongs to the
@@ -650,6 +649,8 @@ func (w *reply) takeOver() (taken bool) {
 	take := func() {
 		if !w.isOver() {
 			w.unwatch()
+			_ = n.conn.SetDeadline(zeroTime)
+			w.x.src.remain = unlimited
 			n.taken, taken = true, true
 			n.engine.take(w.scope, true)
 		}
