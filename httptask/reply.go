@@ -68,8 +68,9 @@ type reply struct {
 	writing fd.Lock      // held by the one of them that writes
 	cut     atomic.Bool  // a cancellation has ended a wait for that
 
-	notifying sync.Mutex
-	gone      chan bool // CloseNotify's
+	notifying sync.Mutex // guards the rest
+	notified  bool       // gone has got its value
+	gone      chan bool  // CloseNotify's
 }
 
 func newReply(n *connection, x *scratch, r *http.Request, preface bool) *reply {
@@ -682,18 +683,25 @@ func (w *reply) CloseNotify() <-chan bool {
 	defer w.notifying.Unlock()
 	if w.gone == nil {
 		w.gone = make(chan bool, 1)
-		if w.n.left.Load() {
-			w.gone <- true
-		}
+		w.tellGone()
 	}
 	return w.gone
 }
 
-// notify is called once, when the client has gone.
+// notify is called when the client has gone.
 func (w *reply) notify() {
 	w.notifying.Lock()
 	defer w.notifying.Unlock()
 	if w.gone != nil {
+		w.tellGone()
+	}
+}
+
+// tellGone sends to gone, once, if the client has gone: CloseNotify may be called between the
+// moment in which that is noted and notify. notifying is held.
+func (w *reply) tellGone() {
+	if w.n.left.Load() && !w.notified {
+		w.notified = true
 		w.gone <- true
 	}
 }
