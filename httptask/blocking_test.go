@@ -11,6 +11,7 @@ import (
 	"runtime/trace"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
@@ -110,6 +111,48 @@ func TestBlockingEnds(t *testing.T) {
 		}
 		if text, err := ask(ctx, client, origin+"/panic"); err == nil {
 			t.Errorf("a panic was answered with %q", text)
+		}
+		return nil
+	})
+}
+
+// TestReadDeadlineOfBlocking: a deadline that a handler sets when it has read the body holds, as in
+// net/http: when it has passed, the request is cancelled.
+func TestReadDeadlineOfBlocking(t *testing.T) {
+	h := httptask.Blocking(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		at := time.Now().Add(time.Hour)
+		if r.URL.Path == "/passed" {
+			at = time.Unix(1, 0)
+			w.Header().Set("Connection", "close") // as nothing more is read of this one
+		}
+		if err := errors.Join(err, http.NewResponseController(w).SetReadDeadline(at)); err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path == "/passed" {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Minute):
+				t.Error("the deadline has been removed")
+			}
+		}
+		_, _ = w.Write(body)
+	}))
+	inForms(t, h, func(ctx context.Context, client *http.Client, origin string) error {
+		for i := range 101 {
+			path := "/"
+			if i == 100 {
+				path = "/passed"
+			}
+			answer, err := client.Post(origin+path, "text/plain", strings.NewReader("abc"))
+			if err != nil {
+				return err
+			}
+			got, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if string(got) != "abc" || err != nil {
+				t.Errorf("%s is answered with %q, %v", path, got, err)
+			}
 		}
 		return nil
 	})

@@ -22,7 +22,7 @@ import (
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
-// A connection belongs to its loop, but for left.
+// A connection belongs to its loop, but for left and timed.
 type connection struct {
 	engine  *engine
 	conn    net.Conn
@@ -36,10 +36,10 @@ type connection struct {
 	heads   bool        // the head of a request is being read
 	used    bool        // a request was read
 	post    bool        // the last one was a POST
-	timed   bool        // a deadline for reading is set
-	limited bool        // and one for writing
+	limited bool        // a deadline for writing is set
 	taken   bool        // a handler has taken it over
 	broken  bool        // that handler has begun a session, and has not returned
+	timed   atomic.Bool // a deadline for reading is set
 	left    atomic.Bool // the client has ended its side, or reading or writing has failed
 }
 
@@ -150,11 +150,13 @@ func (n *connection) now() time.Time {
 	return d.Time(n.loop.Now())
 }
 
-// readBy sets the deadline for reading; the zero time means none.
+// readBy sets the deadline for reading; the zero time means none. A goroutine of a handler may call
+// it at the end of a body, while another one calls SetReadDeadline: as timed is changed before the
+// deadline here, and after it there, no deadline is left of which timed does not say so.
 func (n *connection) readBy(at time.Time) {
-	if n.timed || !at.IsZero() {
+	if n.timed.Load() || !at.IsZero() {
+		n.timed.Store(!at.IsZero())
 		_ = n.conn.SetReadDeadline(at) // it fails if the connection is closed, as the Read will
-		n.timed = !at.IsZero()
 	}
 }
 

@@ -498,8 +498,9 @@ func (w *reply) SetReadDeadline(t time.Time) error {
 		return errOver
 	}
 	defer w.exit()
-	w.n.timed = true
-	return w.n.conn.SetReadDeadline(t)
+	err := w.n.conn.SetReadDeadline(t)
+	w.n.timed.Store(true) // see readBy
+	return err
 }
 
 func (w *reply) SetWriteDeadline(t time.Time) error {
@@ -706,17 +707,25 @@ func (w *reply) tellGone() {
 	}
 }
 
-// watch begins to look for the end of the client. The body, if any, has been read.
+// watch begins to look for the end of the client. The body, if any, has been read, and with it the
+// time for that is over: a deadline that the handler sets from now on holds.
 func (w *reply) watch() {
-	loop := w.n.loop
-	if !loop.Inside() {
-		_ = loop.Post(w.watchSoon) // the handler waits for this goroutine, so the loop has not ended
-		return
-	}
-	if w.watching || w.isOver() || w.n.taken || w.n.left.Load() {
+	if !w.cares() {
 		return
 	}
 	w.n.readBy(zeroTime)
+	if loop := w.n.loop; !loop.Inside() {
+		_ = loop.Post(w.watchSoon) // the handler waits for this goroutine, so the loop has not ended
+		return
+	}
+	w.observe()
+}
+
+// cares reports whether the end of the client would cancel the handler.
+func (w *reply) cares() bool { return !w.isOver() && !w.n.taken && !w.n.left.Load() }
+
+// observe is watch without the deadline. Only on the loop.
+func (w *reply) observe() {
 	w.watching = true
 	if peer.Watch(w.n.conn, w) {
 		w.watching = false
@@ -741,14 +750,21 @@ func (w *reply) Ready() {
 	w.watchSoon()
 }
 
-// watchSoon is watch for a callback. With TLS, what has come may be a part of a record: a task
+// watchSoon is observe for a callback. With TLS, what has come may be a part of a record: a task
 // finds out whether there is something to read.
 func (w *reply) watchSoon() {
 	switch {
 	case w.n.tls == nil:
-		w.watch()
+		w.resume()
 	case !w.isOver():
-		w.scope.Go(func(context.Context) error { w.watch(); return nil })
+		w.scope.Go(func(context.Context) error { w.resume(); return nil })
+	}
+}
+
+// resume goes on to look for the end of the client.
+func (w *reply) resume() {
+	if w.cares() && !w.watching {
+		w.observe()
 	}
 }
 
