@@ -46,12 +46,12 @@ type engine struct {
 
 	loop *rondo.Loop
 	own  kernel.Loop          // the same, as Rondo's packages know it
-	left func() time.Duration // how long handlers may go on that have taken their connection over
-	late *rondo.Handle        // ends them
-	over bool                 // their time is over
+	left func() time.Duration // how long what is in taken may still go on
+	late *rondo.Handle        // ends it
+	over bool                 // its time is over
 
 	mu    sync.Mutex
-	taken map[*rondo.Scope]bool // the handlers that have taken their connection over
+	taken map[*rondo.Scope]bool // handlers that have taken their connection over, and calls of sessions
 }
 
 // newEngine returns the engine for a listener, with a handler and a BaseContext, which may be
@@ -128,7 +128,8 @@ func (e *engine) logf(format string, args ...any) {
 	}
 }
 
-// take notes that a handler has taken its connection over, or that it has ended.
+// take notes that a handler has taken its connection over, or that a call of a session begins; or
+// that it has ended.
 func (e *engine) take(handler *rondo.Scope, runs bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -159,8 +159,10 @@ func onlyAborts(err error) bool {
 func onlyCancelled(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errtree.Only(err, func(err error) bool {
 		return errtree.Same(err, context.Cause(ctx)) || errtree.Same(err, net.ErrClosed) || errtree.Same(err, os.ErrDeadlineExceeded)
-	}, func(err error) bool { _, panicked := err.(*rondo.PanicError); return panicked })
+	}, isPanic)
 }
+
+func isPanic(err error) bool { _, panicked := err.(*rondo.PanicError); return panicked }
 
 // refuse answers a request for which there will be no task.
 func refuse(w http.ResponseWriter) {

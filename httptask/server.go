@@ -353,7 +353,8 @@ func (s *Server) beginQuiet() *quiet {
 // A handler that has taken its connection over has until the deadline of ctx to end; without
 // one, it has Grace. Then it is cancelled with http.ErrServerClosed. It can learn of the
 // Shutdown by a function of HTTP.RegisterOnShutdown. Serve waits for such a handler, and
-// Shutdown does if the Server serves the connection itself. In net/http neither does.
+// Shutdown does if the Server serves the connection itself. In net/http neither does. The same
+// holds for a call of a Session.
 //
 // Any goroutine may call Shutdown, also more than once; it suspends a task. A handler of the
 // same Server must not, because it would wait for itself: with its ctx, it panics. A Server

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -85,8 +86,14 @@ func (n *connection) resume(ctx context.Context) error {
 
 // converse calls the session until what has come is used up.
 func (n *connection) converse(ctx context.Context, in *bufio.Reader) error {
+	call := func(ctx context.Context) error {
+		g := ctx.(*rondo.Scope)
+		n.engine.take(g, true)
+		defer n.engine.take(g, false)
+		return n.session(ctx, in)
+	}
 	for {
-		if err := n.session.call(ctx, in); err != nil {
+		if err := callSession(ctx, call); err != nil {
 			return err
 		}
 		if in.Buffered() == 0 {
@@ -95,13 +102,22 @@ func (n *connection) converse(ctx context.Context, in *bufio.Reader) error {
 	}
 }
 
-// call calls s once. The error is io.EOF if the connection has ended well.
-func (s session) call(ctx context.Context, in *bufio.Reader) error {
-	err := rondo.Contain(ctx, func(ctx context.Context) error { return s(ctx, in) })
-	if err != nil && errtree.Is(err, net.ErrClosed) {
+// callSession calls a session once, by call. The error is io.EOF if the connection has ended well,
+// or with the Server.
+func callSession(ctx context.Context, call func(ctx context.Context) error) error {
+	err := rondo.Contain(ctx, call)
+	if err != nil && (errtree.Is(err, net.ErrClosed) || onlyTimeOver(err)) {
 		return io.EOF
 	}
 	return err
+}
+
+// onlyTimeOver reports whether err, of a handler that has taken its connection over or of a call of
+// a session, says only that its time after a Shutdown was over.
+func onlyTimeOver(err error) bool {
+	return errtree.Is(err, http.ErrServerClosed) && errtree.Only(err, func(err error) bool {
+		return errtree.Same(err, http.ErrServerClosed) || errtree.Same(err, io.EOF)
+	}, isPanic)
 }
 
 // hold is for a connection that net/http carries.
@@ -127,8 +143,10 @@ func (x *exchange) held() session {
 
 // converse is called when the handler has returned.
 func (x *exchange) converse(ctx context.Context) {
-	for serve := x.held(); serve != nil; {
-		if err := serve.call(ctx, x.reader); err != nil {
+	serve := x.held()
+	call := func(ctx context.Context) error { return serve(ctx, x.reader) }
+	for serve != nil {
+		if err := callSession(ctx, call); err != nil {
 			if err != io.EOF && !onlyCancelled(ctx, err) {
 				x.handler.complain(x.request, err)
 			}

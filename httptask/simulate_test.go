@@ -418,24 +418,40 @@ var hijackEnds = []struct {
 	}, time.Minute},
 }
 
-// hijackGrace has a handler take over the connection on which dial has sent get, and wait for a
-// while. The Server ends meanwhile.
-func hijackGrace(ctx context.Context, t *testing.T, listen func() (net.Listener, error), dial func(ctx context.Context, l net.Listener) (net.Conn, error)) {
+// taking is what the client of hijackGrace sends: the last byte is for the one who has taken the
+// connection over.
+const taking = get + "x"
+
+// hijackGrace has a handler take over the connection on which dial has sent taking. It, or a
+// session that it begins, waits for a while. The Server ends meanwhile.
+func hijackGrace(ctx context.Context, t *testing.T, held bool, listen func() (net.Listener, error), dial func(ctx context.Context, l net.Listener) (net.Conn, error)) {
 	for _, row := range hijackEnds {
 		for _, wait := range []time.Duration{2 * time.Second, time.Hour} {
 			var begun rondo.Event
 			var asked, ended time.Time
 			var waited error
-			s := &httptask.Server{Grace: row.grace, HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var log logbook
+			s := &httptask.Server{Grace: row.grace, HTTP: http.Server{ErrorLog: newLog(&log), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				c, _, err := http.NewResponseController(w).Hijack()
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				defer c.Close()
-				begun.Set()
-				waited = rondo.Sleep(r.Context(), wait)
-				ended = rondo.Now(r.Context())
+				use := func(ctx context.Context, _ *bufio.Reader) error {
+					defer c.Close()
+					begun.Set()
+					waited = rondo.Sleep(ctx, wait)
+					ended = rondo.Now(ctx)
+					return cmp.Or(waited, io.EOF)
+				}
+				if held {
+					err = httptask.Session(r.Context(), use)
+				} else {
+					_ = use(r.Context(), nil)
+				}
+				if err != nil {
+					t.Error(err)
+				}
 			})}}
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {
 				l, err := listen()
@@ -460,52 +476,58 @@ func hijackGrace(ctx context.Context, t *testing.T, listen func() (net.Listener,
 			})
 			want, took := min(row.want, wait), ended.Sub(asked)
 			if err != nil || took.Truncate(time.Second) != want || (waited == nil) != (want == wait) || waited != nil && !errors.Is(waited, http.ErrServerClosed) {
-				t.Errorf("%s: %v; a handler that waits for %v went on for %v, want %v, and its wait returned %v", row.name, err, wait, took, want, waited)
+				t.Errorf("%s: %v; a handler (session: %v) that waits for %v went on for %v, want %v, and its wait returned %v", row.name, err, held, wait, took, want, waited)
+			}
+			if log.String() != "" {
+				t.Errorf("%s, session: %v: the log has %s", row.name, held, log.String())
 			}
 		}
 	}
 }
 
-// TestHijackGrace: a handler that has taken its connection over has the grace of the Server, or
-// the time that a Shutdown has, where net/http serves and where the Server does.
+// TestHijackGrace: a handler that has taken its connection over, and a call of a session, has the
+// grace of the Server, or the time that a Shutdown has, where net/http serves and where the Server
+// does. Its end is in no log.
 func TestHijackGrace(t *testing.T) {
-	t.Run("net/http", func(t *testing.T) {
-		// Once: at the instant of the end several goroutines of net/http post, in any order.
-		sim.Config{Seeds: 2, Goroutines: true, Once: true}.Test(t, func(ctx context.Context) {
-			hijackGrace(ctx, t, func() (net.Listener, error) { return newPipes(), nil }, func(ctx context.Context, l net.Listener) (c net.Conn, err error) {
-				err = away(ctx, func() error {
-					if c, err = l.(*pipes).dial(context.Background(), "", ""); err == nil {
-						say(c, get)
-					}
-					return err
-				})
-				return c, err
-			})
-		})
-	})
-	t.Run("own", func(t *testing.T) {
-		sim.Config{Seeds: 2}.Cluster(t, func(ctx context.Context, w *sim.World) {
-			port, done := 80, false
-			w.Host("server", func(ctx context.Context) error {
-				hijackGrace(ctx, t, func() (net.Listener, error) {
-					port++
-					return socket.Listen(ctx, "tcp", fmt.Sprint(":", port))
-				}, func(ctx context.Context, _ net.Listener) (net.Conn, error) {
-					c, err := socket.Dial(ctx, "tcp", fmt.Sprint("server:", port))
-					if err == nil {
-						say(c, get)
-					}
+	for _, held := range []bool{false, true} {
+		t.Run(fmt.Sprint("net/http, session=", held), func(t *testing.T) {
+			// Once: at the instant of the end several goroutines of net/http post, in any order.
+			sim.Config{Seeds: 2, Goroutines: true, Once: true}.Test(t, func(ctx context.Context) {
+				hijackGrace(ctx, t, held, func() (net.Listener, error) { return newPipes(), nil }, func(ctx context.Context, l net.Listener) (c net.Conn, err error) {
+					err = away(ctx, func() error {
+						if c, err = l.(*pipes).dial(context.Background(), "", ""); err == nil {
+							say(c, taking)
+						}
+						return err
+					})
 					return c, err
 				})
-				done = true
-				return nil
 			})
-			_ = rondo.Sleep(ctx, 24*time.Hour)
-			if !done {
-				t.Error("the host has not come to its end")
-			}
 		})
-	})
+		t.Run(fmt.Sprint("own, session=", held), func(t *testing.T) {
+			sim.Config{Seeds: 2}.Cluster(t, func(ctx context.Context, w *sim.World) {
+				port, done := 80, false
+				w.Host("server", func(ctx context.Context) error {
+					hijackGrace(ctx, t, held, func() (net.Listener, error) {
+						port++
+						return socket.Listen(ctx, "tcp", fmt.Sprint(":", port))
+					}, func(ctx context.Context, _ net.Listener) (net.Conn, error) {
+						c, err := socket.Dial(ctx, "tcp", fmt.Sprint("server:", port))
+						if err == nil {
+							say(c, taking)
+						}
+						return c, err
+					})
+					done = true
+					return nil
+				})
+				_ = rondo.Sleep(ctx, 24*time.Hour)
+				if !done {
+					t.Error("the host has not come to its end")
+				}
+			})
+		})
+	}
 }
 
 // TestGraceSinceShutdown: behind net/http, a handler that has taken its connection over has the

@@ -217,7 +217,7 @@ var foreignCalls = map[string]map[frame]string{
 	"httptask/own.go":          {own: "serveOwn shutdownOwn"},
 	"httptask/replycontext.go": {passed: "Deadline Value"},
 	"httptask/request.go":      {ours: "refuse notRead"},
-	"httptask/session.go":      {own: "Session"},
+	"httptask/session.go":      {own: "Session", guarded: "onlyTimeOver"},
 	"httptask/spread.go":       {own: "serveBeside"},
 	"httptask/server.go":       {own: "Shutdown run shutdown quiesce", ours: "drain beginQuiet"},
 	"httptask/service.go":      {own: "dispatch"},
