@@ -127,11 +127,14 @@ func (s *Server) serveOwn(ctx context.Context, e *engine, serve func(ctx context
 }
 
 // shielded calls serve in a task, with net/http beside it for what e hands over. Cancellation of
-// ctx reaches neither: it has cancel called, and serve is still waited for.
+// ctx reaches neither: it has cancel called, and serve is still waited for. The tasks below serve
+// know by their ctx that they belong to the Server; see Shutdown.
 func (s *Server) shielded(ctx context.Context, e *engine, serve func(ctx context.Context) error, cancel func(g *rondo.Scope, served *rondo.Task)) error {
 	err := rondo.Shield(ctx, func(shielded context.Context) error {
 		return rondo.Group(shielded, func(g *rondo.Scope) error {
-			served := g.Go(serve)
+			served := g.Go(func(ctx context.Context) error {
+				return serve(context.WithValue(ctx, http.ServerContextKey, &s.HTTP))
+			})
 			if e.other != nil {
 				defer e.other.Close()
 				g.Go(func(ctx context.Context) error {

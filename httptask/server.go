@@ -357,8 +357,8 @@ func (s *Server) beginQuiet() *quiet {
 // holds for a call of a Session.
 //
 // Any goroutine may call Shutdown, also more than once; it suspends a task. A handler of the
-// same Server must not, because it would wait for itself: with its ctx, it panics. A Server
-// that was shut down cannot serve again.
+// same Server must not, nor a call of a Session, because it would wait for itself: with its ctx,
+// it panics. A Server that was shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("rondo: httptask.Server.Shutdown with a nil context")

@@ -1,6 +1,7 @@
 package httptask_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -17,8 +18,9 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-// TestShutdownInHandler: a handler that shuts its own Server down would wait for itself. It is
-// told so in the log, and the Server goes on. A task of the program's scope may, for a handler.
+// TestShutdownInHandler: a handler that shuts its own Server down would wait for itself, and so
+// would a call of a session. It is told so in the log, and the Server goes on. A task of the
+// program's scope may, for a handler.
 func TestShutdownInHandler(t *testing.T) {
 	for name, wrap := range map[string]func(net.Listener) net.Listener{
 		"tasks":    func(l net.Listener) net.Listener { return l },
@@ -32,11 +34,23 @@ func TestShutdownInHandler(t *testing.T) {
 				s, mux := &httptask.Server{}, http.NewServeMux()
 				s.HTTP.Handler, s.HTTP.ErrorLog = mux, log.New(&text, "", 0)
 				mux.HandleFunc("/wrong", func(_ http.ResponseWriter, r *http.Request) { _ = s.Shutdown(r.Context()) })
+				mux.HandleFunc("/session", func(w http.ResponseWriter, r *http.Request) {
+					_, _, err := http.NewResponseController(w).Hijack()
+					if err := errors.Join(err, httptask.Session(r.Context(), func(ctx context.Context, _ *bufio.Reader) error { return s.Shutdown(ctx) })); err != nil {
+						t.Error(err)
+					}
+				})
 				mux.HandleFunc("/right", func(http.ResponseWriter, *http.Request) { down = rondo.Go(ctx, s.Shutdown) })
 				served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, wrap(l)) })
 				client, origin := httptask.Client(ctx), "http://"+l.Addr().String()
 				if _, err := ask(ctx, client, origin+"/wrong"); err == nil {
 					t.Error("the wrong handler has answered")
+				}
+				if err := away(ctx, func() error {
+					_, err := talk(l.Addr().String(), sameRow{send: "GET /session HTTP/1.1\r\nHost: h\r\n\r\nx", closes: true})
+					return err
+				}); err != nil {
+					return err
 				}
 				if _, err := ask(ctx, client, origin+"/right"); err != nil {
 					return err
@@ -45,7 +59,7 @@ func TestShutdownInHandler(t *testing.T) {
 				if err := served.Wait(ctx); !errors.Is(err, http.ErrServerClosed) {
 					t.Errorf("Serve: %v", err)
 				}
-				if cure := "call it in a task of the scope around Serve"; !strings.Contains(text.String(), cure) {
+				if cure := "call it in a task of the scope around Serve"; strings.Count(text.String(), cure) < 2 {
 					t.Errorf("logged %q", text.String())
 				}
 				return down.Wait(ctx)
