@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -427,20 +429,32 @@ func (s *heldSource) Read(p []byte) (int, error) {
 
 // TestAnswerLeftBehind: a handler returns while a goroutine, for which it does not wait any more
 // because the client has ended its side, is in the middle of writing the answer. The client sees
-// that the answer is cut, also if the handler does not return but panics.
+// that the answer is cut, also if the handler does not return but panics. No file of a form is
+// left.
 func TestAnswerLeftBehind(t *testing.T) {
 	if !peer.Watches {
 		return // net/http has the connections
 	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
 	for _, panics := range []bool{false, true} {
-		answerLeftBehind(t, panics)
+		answerLeftBehind(t, dir, panics)
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+			t.Errorf("the handler panics: %v; %d files are left, %v", panics, len(left), err)
+		}
 	}
 }
 
-func answerLeftBehind(t *testing.T, panics bool) {
+func answerLeftBehind(t *testing.T, dir string, panics bool) {
 	source := &heldSource{reached: make(chan struct{}), letGo: make(chan struct{})}
 	ended := make(chan error, 1)
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(1); err != nil {
+			t.Error(err)
+		}
+		if made, err := os.ReadDir(dir); len(made) != 1 || err != nil {
+			t.Errorf("%d files are made, %v", len(made), err)
+		}
 		_ = http.NewResponseController(w).Flush()
 		left := make(chan struct{})
 		go func() {
@@ -457,7 +471,7 @@ func answerLeftBehind(t *testing.T, panics bool) {
 		return away(ctx, func() error {
 			c := connect(t, address)
 			defer c.Close()
-			say(c, get)
+			say(c, postFile())
 			if _, err := io.ReadFull(c, make([]byte, len("HTTP/1.1 200 OK"))); err != nil {
 				return err
 			}
@@ -475,6 +489,43 @@ func answerLeftBehind(t *testing.T, panics bool) {
 			return nil
 		})
 	})
+}
+
+// postFile returns a request that has a file in a form.
+func postFile() string {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("a", "a")
+	if err == nil {
+		_, err = part.Write(make([]byte, 1000))
+	}
+	if err := errors.Join(err, form.Close()); err != nil {
+		panic(err)
+	}
+	return post(body.String(), "Content-Type: "+form.FormDataContentType())
+}
+
+// TestFormOfPanic: the file of a form goes when a handler panics. net/http leaves it.
+func TestFormOfPanic(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	made := 0
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		err := r.ParseMultipartForm(1)
+		files, failed := os.ReadDir(dir)
+		if err := errors.Join(err, failed); err != nil {
+			t.Error(err)
+		}
+		made = len(files)
+		panic(http.ErrAbortHandler)
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error { _, err := talk(address, sameRow{send: postFile(), closes: true}); return err })
+	})
+	left, err := os.ReadDir(dir)
+	if made != 1 || len(left) > 0 || err != nil {
+		t.Errorf("%d files were made, %d are left: %v", made, len(left), err)
+	}
 }
 
 // TestHijackWhileHandlerReturns: the handler returns in the middle of a goroutine's Hijack, which

@@ -236,6 +236,7 @@ func (w *reply) strand() {
 	w.x.stranded = true
 	w.unwatch()
 	w.reset()
+	w.removeForm()
 }
 
 func (w *reply) Header() http.Header {
@@ -396,13 +397,17 @@ func (w *reply) finish() {
 	w.send(nil)
 	w.unwatch()
 	w.endBody()
-	if f := w.req.MultipartForm; f != nil {
-		_ = f.RemoveAll()
-	}
 	if w.err != nil && !w.chunked && w.length == -1 {
 		w.reset()
 	}
 	w.end()
+}
+
+// removeForm removes the files that the handler's request, if it was made, has for a form.
+func (w *reply) removeForm() {
+	if r := w.req; r != nil && r.MultipartForm != nil {
+		_ = r.MultipartForm.RemoveAll()
+	}
 }
 
 // endBody reads what the handler has left of the body. A client that was not told to send it may
@@ -437,8 +442,11 @@ func (w *reply) reset() {
 func (w *reply) end() {
 	w.shut()
 	w.unwatch()
-	if w.body != nil && !w.n.taken && !w.body.shut() {
-		w.x.stranded = true
+	if !w.n.taken {
+		w.removeForm()
+		if w.body != nil && !w.body.shut() {
+			w.x.stranded = true
+		}
 	}
 	w.x = nil
 }
