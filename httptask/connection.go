@@ -464,7 +464,7 @@ func (n *connection) abandon(w *reply, panicked any) {
 // linger ends the sending side and leaves the client time to read the answer: closing at
 // once would reset the connection, because there is unread input (RFC 9112, section 9.6).
 func (n *connection) linger(ctx context.Context) {
-	if c, ok := n.conn.(interface{ CloseWrite() error }); ok {
+	if c, ok := n.conn.(halfCloser); ok {
 		_ = c.CloseWrite()
 	}
 	_ = rondo.Sleep(ctx, lingering)

@@ -45,11 +45,18 @@ func (x *exchange) hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
 	if _, err := reader.Peek(len(early)); err != nil {
 		return nil, nil, err
 	}
+	rw = bufio.NewReadWriter(reader, bufio.NewWriterSize(own, rw.Writer.Size()))
 	x.mu.Lock()
 	x.taken, x.reader = own, reader
 	x.mu.Unlock()
-	return own, bufio.NewReadWriter(reader, bufio.NewWriterSize(own, rw.Writer.Size())), nil
+	if half, ok := c.(halfCloser); ok {
+		return &halfConn{own, half}, rw, nil
+	}
+	return own, rw, nil
 }
+
+// A halfCloser is a connection whose sending side can end alone.
+type halfCloser interface{ CloseWrite() error }
 
 // A conn is a connection that suspends the task that waits for it. A goroutine that is
 // no task blocks alone. A task that is cancelled leaves it as it was, but for what a
@@ -84,6 +91,19 @@ func (c *conn) do(d direction, fn func(p []byte) (int, error), p []byte) (n int,
 		c.interrupt(d, -1)
 	}
 	return n, err
+}
+
+// A halfConn is a conn whose sending side can end alone. httputil.ReverseProxy asks whether it has
+// the method.
+type halfConn struct {
+	*conn
+	half halfCloser
+}
+
+// CloseWrite ends the sending side. With TLS that may wait for the peer.
+func (c *halfConn) CloseWrite() error {
+	_, err := c.do(writing, func([]byte) (int, error) { return 0, c.half.CloseWrite() }, nil)
+	return err
 }
 
 var connWaits = [2]string{reading: "read", writing: "write"}

@@ -24,7 +24,8 @@ func Client(ctx context.Context) *http.Client {
 // nil stands for http.DefaultTransport. A task that makes a request, or reads the body of an
 // answer, is suspended until there is something. If the task, or the context of the request, is
 // cancelled, the request ends, and what waits returns the cause. Close the body of each answer,
-// as with net/http.
+// as with net/http. After 101 Switching Protocols it is also an io.Writer, and has a CloseWrite if
+// that of base has.
 //
 // The body of a request is read in a task of ctx's scope, so its Read may suspend and
 // may use what tasks share. An *os.File, an *io.PipeReader and what http.NewRequest makes
@@ -112,9 +113,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, nil
 	}
 	b := &answerBody{transport: t, source: answer.Body, cancel: cancel}
-	if w, ok := answer.Body.(io.Writer); ok { // after 101 Switching Protocols
+	w, writes := answer.Body.(io.Writer) // after 101 Switching Protocols
+	half, halfCloses := answer.Body.(halfCloser)
+	switch {
+	case writes && halfCloses:
+		answer.Body = &halfStream{answerStream{b, w}, half}
+	case writes:
 		answer.Body = &answerStream{b, w}
-	} else {
+	default:
 		answer.Body = b
 	}
 	return answer, nil
@@ -167,13 +173,28 @@ type answerStream struct {
 }
 
 func (s *answerStream) Write(p []byte) (n int, err error) {
-	task := taskOf(s.transport.loop, "the body of an answer")
-	if task == nil {
-		return s.sink.Write(p)
-	}
-	err = s.transport.away(task, s.cancel, func() (err error) {
+	err = s.do(func() (err error) {
 		n, err = s.sink.Write(p)
 		return err
 	})
 	return n, err
 }
+
+// do calls fn, which may block, and suspends a task meanwhile.
+func (s *answerStream) do(fn func() error) error {
+	task := taskOf(s.transport.loop, "the body of an answer")
+	if task == nil {
+		return fn()
+	}
+	return s.transport.away(task, s.cancel, fn)
+}
+
+// A halfStream is an answerStream whose sending side can end alone. httputil.ReverseProxy asks
+// whether it has the method.
+type halfStream struct {
+	answerStream
+	half halfCloser
+}
+
+// CloseWrite ends the sending side, and leaves the request as it is.
+func (s *halfStream) CloseWrite() error { return s.do(s.half.CloseWrite) }

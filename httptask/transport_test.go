@@ -436,6 +436,148 @@ func TestReverseProxySwitches(t *testing.T) {
 	}
 }
 
+// A halfCloser writes, and can end that alone.
+type halfCloser interface {
+	io.Writer
+	CloseWrite() error
+}
+
+// TestHalfClose: when protocols were switched, one side ends its sending, and the other one goes
+// on and ends after it: through a ReverseProxy, of a Server and behind net/http, and between tasks.
+// The side that ends first is the client, or the backend.
+func TestHalfClose(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var got []string // of the backend, which is a handler in a task, behind net/http
+		backend := httptest.NewServer(httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c, in, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nbegun\n")
+			if r.URL.Path == "/first" {
+				err = c.(halfCloser).CloseWrite()
+			}
+			all, failed := io.ReadAll(in)
+			if err := errors.Join(err, failed); err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(all))
+			if r.URL.Path != "/first" {
+				say(c, "rest")
+			}
+		})))
+		defer func() { _ = away(ctx, func() error { backend.Close(); return nil }) }()
+		to, err := url.Parse(backend.URL)
+		if err != nil {
+			return err
+		}
+		base := new(http.Transport)
+		defer base.CloseIdleConnections()
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		proxy.ErrorLog, proxy.Transport = silent, httptask.Transport(ctx, base)
+		blocking := httptask.Blocking(proxy)
+		for _, path := range []string{"/", "/first"} {
+			got = nil
+			err := errors.Join(
+				serving(ctx, &httptask.Server{HTTP: http.Server{Handler: blocking}}, func(ctx context.Context, address string) error {
+					return away(ctx, func() error { return halfCloseOver(t, address, path) })
+				}),
+				away(ctx, func() (err error) {
+					plainly(t, &http.Server{Handler: httptask.Handler(ctx, blocking)}, func(address string) error {
+						err = halfCloseOver(t, address, path)
+						return nil
+					})
+					return err
+				}),
+				upgraded(ctx, &http.Client{Transport: proxy.Transport}, backend.URL+path, func(c io.ReadWriter) error {
+					return halfClose(t, bufio.NewReader(c), c.(halfCloser), path)
+				}),
+				until(ctx, func() bool { return len(got) == 3 }))
+			if err != nil || strings.Join(got, "") != "xxx" {
+				t.Errorf("%s: the backend has read %q, %v", path, got, err)
+			}
+		}
+		return nil
+	})
+}
+
+// halfClose is a client of TestHalfClose whose protocols were switched.
+func halfClose(t *testing.T, in *bufio.Reader, out halfCloser, path string) error {
+	if line, err := in.ReadString('\n'); line != "begun\n" || err != nil {
+		return fmt.Errorf("the client reads %q, %w", line, err)
+	}
+	want := "rest"
+	if path == "/first" {
+		want = ""
+		if _, err := in.ReadByte(); err != io.EOF {
+			t.Errorf("when the backend has ended its side, the client reads %v", err)
+		}
+	}
+	say(out, "x")
+	if err := out.CloseWrite(); err != nil {
+		return err
+	}
+	rest, err := io.ReadAll(in)
+	if string(rest) != want {
+		t.Errorf("%s: the client reads %q, %v", path, rest, err)
+	}
+	return err
+}
+
+// halfCloseOver is halfClose of a new connection, on a goroutine.
+func halfCloseOver(t *testing.T, address, path string) error {
+	c := connect(t, address)
+	defer c.Close()
+	say(c, "GET "+path+" HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	in := bufio.NewReader(c)
+	if a, err := http.ReadResponse(in, nil); err != nil || a.StatusCode != http.StatusSwitchingProtocols {
+		return fmt.Errorf("%v, %w", a, err)
+	}
+	return halfClose(t, in, c.(halfCloser), path)
+}
+
+// upgraded asks, in a task, for another protocol, and calls use with the connection.
+func upgraded(ctx context.Context, client *http.Client, url string, use func(c io.ReadWriter) error) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "x")
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	c, ok := answer.Body.(io.ReadWriter)
+	if !ok {
+		return fmt.Errorf("status %d", answer.StatusCode)
+	}
+	return use(c)
+}
+
+// TestNoHalfClose: the stream of a RoundTripper that cannot end its sending side has no CloseWrite.
+func TestNoHalfClose(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		client := &http.Client{Transport: httptask.Transport(ctx, roundTripper(func(*http.Request) (*http.Response, error) {
+			answer := httptest.NewRecorder().Result()
+			answer.Body = struct {
+				io.ReadCloser
+				io.Writer
+			}{answer.Body, io.Discard}
+			return answer, nil
+		}))}
+		return upgraded(ctx, client, "http://nowhere.invalid", func(c io.ReadWriter) error {
+			if _, ok := c.(halfCloser); ok {
+				t.Errorf("%T has the method", c)
+			}
+			return nil
+		})
+	})
+}
+
 // TestEndOfBodyAfterAnswer: a handler that has taken all bytes of a body, and answers before it has
 // looked for the end, still finds the end. A ReverseProxy does so: its Transport looks for the end
 // when it has sent the last byte, and the answer may have come back by then. Of a body of which
