@@ -112,8 +112,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return answer, nil
 	}
-	b := &answerBody{transport: t, source: answer.Body, cancel: cancel}
 	w, writes := answer.Body.(io.Writer) // after 101 Switching Protocols
+	b := &answerBody{transport: t, source: answer.Body, cancel: cancel, stream: writes}
 	half, halfCloses := answer.Body.(halfCloser)
 	switch {
 	case writes && halfCloses:
@@ -138,6 +138,7 @@ type answerBody struct {
 	transport *transport
 	source    io.ReadCloser
 	cancel    context.CancelCauseFunc // ends the request
+	stream    bool                    // source outlives the request
 }
 
 func (b *answerBody) Read(p []byte) (n int, err error) {
@@ -145,7 +146,7 @@ func (b *answerBody) Read(p []byte) (n int, err error) {
 	if task == nil {
 		n, err = b.source.Read(p)
 	} else {
-		err = b.transport.away(task, b.cancel, func() (err error) {
+		err = b.transport.away(task, b.interrupt, func() (err error) {
 			n, err = b.source.Read(p)
 			return err
 		})
@@ -154,6 +155,15 @@ func (b *answerBody) Read(p []byte) (n int, err error) {
 		b.cancel(nil)
 	}
 	return n, err
+}
+
+// interrupt ends the request, and what waits for its body, for a task that was cancelled.
+func (b *answerBody) interrupt(cause error) {
+	b.cancel(cause)
+	if b.stream {
+		loop := b.transport.loop
+		loop.GoFunc(func() { notice(loop, contain("Close of an answer's body", b.source.Close)) })
+	}
 }
 
 // Close ends the request.
@@ -186,7 +196,7 @@ func (s *answerStream) do(fn func() error) error {
 	if task == nil {
 		return fn()
 	}
-	return s.transport.away(task, s.cancel, fn)
+	return s.transport.away(task, s.interrupt, fn)
 }
 
 // A halfStream is an answerStream whose sending side can end alone. httputil.ReverseProxy asks

@@ -558,6 +558,45 @@ func upgraded(ctx context.Context, client *http.Client, url string, use func(c i
 	return use(c)
 }
 
+// TestCancelStream: when protocols were switched, the cancellation of a task that reads ends its
+// wait, with the cause, and the connection.
+func TestCancelStream(t *testing.T) {
+	ended := make(chan error, 1)
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, in, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, err = io.ReadAll(in)
+		ended <- err
+	}))
+	defer backend.Close()
+	run(t, func(ctx context.Context) error {
+		base := new(http.Transport)
+		defer base.CloseIdleConnections()
+		client := &http.Client{Transport: httptask.Transport(ctx, base)}
+		return upgraded(ctx, client, backend.URL, func(c io.ReadWriter) error {
+			var failed error
+			reading := rondo.Go(ctx, func(context.Context) error {
+				_, failed = c.Read(make([]byte, 1))
+				return nil
+			})
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+			reading.Cancel(errHere)
+			if _ = reading.Wait(ctx); failed != errHere {
+				t.Errorf("Read returns %v", failed)
+			}
+			err, _, received := rondo.Receive(ctx, ended)
+			return errors.Join(err, received)
+		})
+	})
+}
+
 // TestNoHalfClose: the stream of a RoundTripper that cannot end its sending side has no CloseWrite.
 func TestNoHalfClose(t *testing.T) {
 	run(t, func(ctx context.Context) error {
