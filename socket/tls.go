@@ -142,6 +142,9 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 	if err := c.enter(t, "read"); err != nil {
 		return 0, err
 	}
+	if c.closed.Load() { // there may be data in memory
+		return 0, c.fail("read", net.ErrClosed)
+	}
 	if c.box.size() > unsentMax {
 		if err := c.send(t); err != nil {
 			return 0, err

@@ -48,6 +48,25 @@ func TestTLSClose(t *testing.T) {
 	}
 }
 
+// TestTLSReadAfterClose: what was received and not read when the connection is closed is not read
+// afterwards.
+func TestTLSReadAfterClose(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		x, y := pair(t, ctx)
+		a, b := rondoTLS.secured(t, ctx, x, y)
+		if _, err := a.Write([]byte("hello")); err != nil {
+			return err
+		}
+		if err := errors.Join(readOne(b), b.Close()); err != nil {
+			return err
+		}
+		if n, err := b.Read(make([]byte, 10)); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("read %d, %v", n, err)
+		}
+		return a.Close()
+	})
+}
+
 // TestTLSFarewell: Close waits up to five seconds for a peer that does not read
 // close_notify, and then closes the connection all the same.
 func TestTLSFarewell(t *testing.T) {
