@@ -112,7 +112,8 @@ func (c *TLSConn) send(t kernel.Task) error {
 
 // flush drains the outbox, unless someone else does. That one looks again after
 // releasing the lock, as is done here, so nothing that was added in between is
-// left. What cannot be sent stays for the next sender, which gets the error.
+// left. What cannot be sent stays for the next sender, which gets the error. It
+// waits, so it is for those that send.
 func (c *TLSConn) flush() {
 	for c.box.size() > 0 && c.sending.Try() {
 		err := c.drain()
@@ -120,6 +121,26 @@ func (c *TLSConn) flush() {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// offer is flush for a reader: it sends what the system takes at once. The rest
+// stays for the next sender. So does everything where a send that does not wait
+// is impossible: with the portable driver, on another goroutine than the loop's,
+// and over a connection of another type. The answers among it may be late: they
+// must come before the next data (RFC 8446, section 4.6.3), which is sent behind
+// them.
+func (c *TLSConn) offer() {
+	for all := true; all && c.box.size() > 0 && c.sending.Try(); {
+		if buf := c.box.take(); buf != nil {
+			n := 0
+			if below, ok := c.conn.(*Conn); ok {
+				n = below.fd.TryWrite(*buf)
+			}
+			all = n == len(*buf)
+			c.box.sent(buf, n)
+		}
+		c.sending.Release(c.loop)
 	}
 }
 
@@ -172,14 +193,14 @@ func (w wire) Write(p []byte) (int, error) {
 
 // Read sends what is in the outbox and then reads. During the handshake the
 // peer must get our message before it answers. Later, data that cannot be sent
-// is no reason not to read.
+// at once is no reason not to read.
 func (w wire) Read(p []byte) (int, error) {
 	c := w.c
 	if c.released {
 		return c.conn.Read(p)
 	}
 	if c.ready.Load() {
-		c.flush()
+		c.offer()
 	} else if c.box.size() > 0 {
 		if err := c.send(fd.TaskOf(c.loop, "Read")); err != nil {
 			return 0, retriable{err}

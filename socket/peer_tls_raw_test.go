@@ -2,7 +2,8 @@
 
 package socket_test
 
-// A peer that leaves a connection with TLS. The portable driver does not report hang-ups.
+// Peers of TLS: one that leaves, and one that is owed an answer. The portable driver does not
+// report hang-ups, and cannot send without a wait.
 
 import (
 	"context"
@@ -52,4 +53,29 @@ func TestPeerLeavesTLS(t *testing.T) {
 			return s.Shutdown(ctx)
 		})
 	}
+}
+
+// TestTLSReaderAnswers: while nobody writes, the answer that TLS owes the peer is sent by the task
+// that reads.
+func TestTLSReaderAnswers(t *testing.T) {
+	server, client := certificate(t)
+	run(t, func(ctx context.Context) error {
+		a, b := pair(t, ctx)
+		c := socket.TLSClient(ctx, b, client)
+		r := record(t, ctx, a, server, c)
+		if _, err := r.Write(r.update()); err != nil {
+			return err
+		}
+		reader := rondo.Go(ctx, func(context.Context) error {
+			if n, err := c.Read(make([]byte, 10)); err == nil {
+				t.Errorf("read %d", n)
+			}
+			return nil
+		})
+		if kind, _, err := r.open(); kind != recordHandshake {
+			t.Errorf("answered with %d, %v", kind, err)
+		}
+		reader.Cancel(nil)
+		return c.Close()
+	})
 }

@@ -12,8 +12,9 @@ package socket
 // outside crypto/tls, by the holder of the lock sending.
 //
 // The order of the locks: handshaking, reading, sending. A reader of a
-// connection whose handshake is done never waits for sending: the peer may read
-// no more until it has been read. If someone else is sending, that one sends
+// connection whose handshake is done never waits for sending, unless too much is
+// unsent: the peer may read no more until it has been read. It sends only what
+// the system takes at once, and if someone else is sending, that one sends
 // everything.
 
 import (
@@ -127,9 +128,10 @@ func newTLSConn(loop kernel.Loop, c net.Conn) *TLSConn {
 // reading, net.ErrClosed after Close. Several readers take turns, and each gets
 // different data. It suspends the task.
 //
-// It also sends the answers that TLS owes the peer, unless someone else is
-// sending. If the peer does not read and more than 128 KiB are unsent, Read
-// sends them before it reads; the deadline for writing applies to that.
+// It also sends the answers that TLS owes the peer, if that needs no wait; the
+// rest is sent by the next Write, CloseWrite or Close. If the peer does not read
+// and more than 128 KiB are unsent, Read sends them before it reads; the deadline
+// for writing applies to that.
 func (c *TLSConn) Read(p []byte) (int, error) {
 	t := fd.TaskOf(c.loop, "Read")
 	if err := c.Handshake(); err != nil {
@@ -151,7 +153,7 @@ func (c *TLSConn) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.read(p)
-	c.flush()
+	c.offer()
 	return n, c.unwrap(err)
 }
 

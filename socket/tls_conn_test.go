@@ -268,6 +268,46 @@ func TestTLSWriteStops(t *testing.T) {
 	})
 }
 
+// TestTLSReadsWhileUnsent: the peer does not read, so the rest of a Write that was cut off cannot
+// be sent. A Read returns what has come all the same, and its own deadline ends it.
+func TestTLSReadsWhileUnsent(t *testing.T) {
+	server, client := certificate(t)
+	text := longText(1 << 20)
+	sim.Test(t, func(ctx context.Context) {
+		x, y := socket.Pipe(ctx)
+		c := socket.TLSClient(ctx, y, client)
+		r := record(t, ctx, x, server, c)
+		n := 0
+		err := rondo.Timeout(ctx, time.Second, func(context.Context) (err error) { n, err = c.Write(text); return err })
+		if !rondo.TimedOut(ctx, err) {
+			t.Errorf("Write: %d, %v", n, err)
+		}
+		rondo.Go(ctx, func(context.Context) error {
+			_, err := r.Write(append(r.update(), r.seal(recordData, "hello")...))
+			return err
+		})
+		p := make([]byte, 10)
+		if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
+			t.Errorf("read %q, %v", p[:n], err)
+		}
+		_ = c.SetReadDeadline(rondo.Now(ctx).Add(time.Second))
+		_, err = c.Read(p)
+		timedOut(t, "Read", err)
+		err = both(ctx, func(context.Context) error { return c.CloseWrite() }, func(context.Context) error {
+			got, updates, _, err := r.hear(0)
+			if !bytes.Equal(got, text[:n]) || updates != 1 {
+				t.Errorf("the peer got %d bytes of %d, and %d changes of keys", len(got), n, updates)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		x.Close()
+		y.Close()
+	})
+}
+
 // TestTLSUnderWay: a state query during a handshake returns at once, and a
 // second handshake waits as long as its ctx allows.
 func TestTLSUnderWay(t *testing.T) {

@@ -71,8 +71,9 @@ func updates(t testing.TB, r *recorder, c *socket.TLSConn) error {
 }
 
 // TestTLSKeysChangeCut: the peer does not read, so a Write waits; the peer requests new keys all
-// the same. The loop goes on, the reader reads, also when the Write was interrupted, and the
-// answers are behind what was encrypted with the old keys. Another Write sends the rest first.
+// the same. The loop goes on, the reader reads, also when the Write was interrupted: it does not
+// wait for the rest to be sent. The answers are behind what was encrypted with the old keys.
+// Another Write sends the rest first.
 func TestTLSKeysChangeCut(t *testing.T) {
 	text := longText(12 << 20)
 	run(t, func(ctx context.Context) error {
@@ -86,10 +87,10 @@ func TestTLSKeysChangeCut(t *testing.T) {
 				return err
 			}
 			timedOut(t, "Write", w.err)
-			if err := updates(t, r, c); err != nil {
+			if err := c.SetWriteDeadline(time.Time{}); err != nil {
 				return err
 			}
-			if err := c.SetWriteDeadline(time.Time{}); err != nil {
+			if err := updates(t, r, c); err != nil {
 				return err
 			}
 			g.Go(func(context.Context) error { _, err := c.Write(text[w.n:]); return err })
@@ -97,21 +98,6 @@ func TestTLSKeysChangeCut(t *testing.T) {
 			if err != nil || !bytes.Equal(got, text) || updates != 10 {
 				t.Errorf("the peer got %d bytes and %d changes of keys, %v", len(got), updates, err)
 			}
-			// No Write is running: the reader sends the answer.
-			if _, err := r.Write(r.update()); err != nil {
-				return err
-			}
-			task := g.Go(func(context.Context) error {
-				if n, err := c.Read(make([]byte, 10)); err == nil {
-					t.Errorf("read %d", n)
-				}
-				return nil
-			})
-			kind, _, err := r.open()
-			if kind != recordHandshake {
-				t.Errorf("answered with %d, %v", kind, err)
-			}
-			task.Cancel(nil)
 			return c.Close()
 		})
 	})
@@ -167,7 +153,8 @@ func TestTLSOwed(t *testing.T) {
 						return err
 					}
 				}
-				return nil
+				_, err := c.Write(p[:1]) // behind all that is owed
+				return err
 			})
 			for range rounds {
 				var b []byte

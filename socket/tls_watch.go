@@ -30,8 +30,7 @@ func (a *ahead) mayRead(c net.Conn) bool {
 	return a.watcher != nil && c.(watchable).watchInput(a.watcher)
 }
 
-// watchInput is fd.FD.WatchInput. The task may be suspended, to send what TLS
-// owes the peer.
+// watchInput is fd.FD.WatchInput. It waits for nothing, but a turn may end in it.
 func (c *TLSConn) watchInput(w fd.Watcher) (ready bool) {
 	below := c.conn.(watchable)
 	if !c.ready.Load() || !c.reading.Try() {
@@ -46,7 +45,7 @@ func (c *TLSConn) watchInput(w fd.Watcher) (ready bool) {
 	n, err := c.tls.Read(c.ahead.byte[:])
 	c.ahead.looking, c.ahead.watcher = false, nil
 	c.ahead.has = n > 0
-	c.flush()
+	c.offer()
 	return !errors.Is(err, errNothing)
 }
 

@@ -252,6 +252,36 @@ func (s *side) push(t kernel.Task, p []byte) (int, error) {
 	}
 }
 
+// TryWrite writes what can be written of p without a wait, and returns how much that is: nothing
+// while another writes, past the deadline, after an error, which the next Write finds, on a
+// goroutine that is not the loop's, and where an operation of a task is one of Std.
+func (f *FD) TryWrite(p []byte) int {
+	s := &f.write
+	if !f.read.loop.Inside() || !s.lock.Try() {
+		return 0
+	}
+	defer s.Release()
+	if s.check() != nil || s.armed && !s.ready {
+		return 0
+	}
+	for {
+		n, errno := f.send(p[:f.chunk(len(p))])
+		switch errno {
+		case 0:
+			if s.moved = true; f.read.hungUp {
+				f.noteHangUp()
+			}
+			return n
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			s.ready = false
+			return 0
+		default:
+			return 0
+		}
+	}
+}
+
 func (f *FD) send(p []byte) (int, syscall.Errno) {
 	if f.socket {
 		return send(f.sys, p)
