@@ -249,6 +249,60 @@ func TestOwnCancel(t *testing.T) {
 	})
 }
 
+// TestCancelWaits: a Cancel that waits ends with WaitDelay, and keeps no child from being killed:
+// whether the child does not read what it writes, or it waits for the child's end, or for another.
+func TestCancelWaits(t *testing.T) {
+	why := errors.New("why")
+	for name, cancel := range map[string]func(ctx context.Context, in io.Writer, out io.Reader) error{
+		"writes": func(_ context.Context, in io.Writer, _ io.Reader) error {
+			_, err := in.Write(make([]byte, 1<<20))
+			return err
+		},
+		"reads to the end": func(ctx context.Context, _ io.Writer, out io.Reader) error {
+			return rondo.Shield(ctx, func(context.Context) error {
+				_, err := io.Copy(io.Discard, out)
+				return err
+			})
+		},
+		"reads another": func(ctx context.Context, _ io.Writer, _ io.Reader) error {
+			out, _, err := started(child(ctx, "hang"))
+			if err == nil {
+				_, err = out.Read(make([]byte, 1))
+			}
+			return err
+		},
+	} {
+		run(t, func(ctx context.Context) error {
+			var c *process.Cmd
+			var waited error
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				c = child(g, "hang")
+				c.WaitDelay = 50 * time.Millisecond
+				in, err := c.StdinPipe()
+				if err != nil {
+					return err
+				}
+				out, _, err := started(c)
+				if err != nil {
+					return err
+				}
+				c.Cancel = func() error { return cancel(ctx, in, out) }
+				g.Cancel(why)
+				waited = c.Wait()
+				return nil
+			})
+			if c.ProcessState == nil || signalOf(c) != syscall.SIGKILL {
+				t.Errorf("%s: ended with %v", name, c.ProcessState)
+			}
+			var exit *exec.ExitError
+			if !errors.Is(err, why) || !errors.Is(waited, why) || !errors.As(waited, &exit) || errors.Is(waited, context.DeadlineExceeded) {
+				t.Errorf("%s: the group returned %v, and Wait %v", name, err, waited)
+			}
+			return nil
+		})
+	}
+}
+
 // TestLateOutput: what a child's own child says later is read as well, as long
 // as nobody waits for the end, and WaitDelay is not over; a cancellation after the
 // child's end does not cut off what is copied.

@@ -129,20 +129,40 @@ func (ch *child) attend(ctx context.Context, g *rondo.Scope) {
 
 // stop ends the child, because of cause.
 func (ch *child) stop(g *rondo.Scope, cause error) {
-	c := ch.cmd
 	ch.setUntil(g)
-	if c.Cancel != nil {
-		switch err := c.Cancel(); {
-		case err == nil:
-			ch.cause = cause
-		case !errtree.Is(err, os.ErrProcessDone):
-			ch.cause = fmt.Errorf("%w; and Cancel failed: %w", cause, err)
-		}
+	if ch.cmd.Cancel != nil {
+		ch.callCancel(g, cause)
 	}
 	if ch.limited(g, ch.exit.wait) == nil {
 		return
 	}
-	switch err := c.Process.Kill(); {
+	ch.kill(cause)
+	_ = ch.exit.wait(g)
+}
+
+// callCancel calls Cancel. Its waits end with WaitDelay; so does the child, even if Cancel waits in
+// a Shield, perhaps for the end of the child.
+func (ch *child) callCancel(g *rondo.Scope, cause error) {
+	if !ch.until.IsZero() {
+		timer := rondo.LoopOf(g).CallAt(ch.until, func() { ch.kill(cause) })
+		defer timer.Cancel()
+	}
+	var err error
+	late := ch.limited(g, func(context.Context) error { err = ch.cmd.Cancel(); return nil })
+	switch {
+	case err == nil, late != nil && rondo.TimedOut(g, err):
+		ch.cause = cause
+	case !errtree.Is(err, os.ErrProcessDone):
+		ch.cause = fmt.Errorf("%w; and Cancel failed: %w", cause, err)
+	}
+}
+
+// kill kills the child, which was to end because of cause.
+func (ch *child) kill(cause error) {
+	if ch.exit.gone {
+		return // and how it ended is its own affair
+	}
+	switch err := ch.cmd.Process.Kill(); {
 	case err == nil:
 		ch.killed = true
 		if ch.cause == nil {
@@ -151,7 +171,6 @@ func (ch *child) stop(g *rondo.Scope, cause error) {
 	case !errtree.Is(err, os.ErrProcessDone):
 		ch.cause = fmt.Errorf("%w; and it could not be killed: %w", cause, err)
 	}
-	_ = ch.exit.wait(g)
 }
 
 // setUntil starts the WaitDelay, if it has not been started.

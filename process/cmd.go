@@ -58,10 +58,11 @@ type Cmd struct {
 	// Err is an *exec.Error if Command did not find the program. Start returns it.
 	Err error
 
-	// Cancel is called when ctx is cancelled, to make the child end. It may suspend.
-	// Command sets it to send SIGTERM, or to kill where there is no SIGTERM. If it
-	// is nil, nothing happens before WaitDelay. If it returns an error that is
-	// os.ErrProcessDone, the child counts as having ended by itself.
+	// Cancel is called when ctx is cancelled, to make the child end. It may suspend;
+	// when WaitDelay is over its waits end with context.DeadlineExceeded. Command sets
+	// it to send SIGTERM, or to kill where there is no SIGTERM. If it is nil, nothing
+	// happens before WaitDelay. If it returns an error that is os.ErrProcessDone, the
+	// child counts as having ended by itself.
 	Cancel func() error
 
 	// WaitDelay is how long the child may run after the cancellation of ctx before

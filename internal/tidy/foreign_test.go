@@ -181,7 +181,7 @@ var foreignCalls = map[string]map[frame]string{
 
 	// The Cancel of a child is called in the child's task, whose panic is that of Wait.
 	"process/cancelled.go": {passed: "Error Is As"},
-	"process/child.go":     {own: "stop"},
+	"process/child.go":     {own: "callCancel"},
 	"process/cmd.go":       {own: "Start wait"},
 	"process/pipe.go":      {ours: "closedError"},
 
