@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"log/slog"
+	"math"
 	"reflect"
 	"slices"
 
@@ -44,7 +45,7 @@ func (c *Conn) Handle(g *rondo.Scope, subject, queue string, limit int, fn func(
 		return err
 	}
 	c.handlers++ // before it suspends, so that Drain waits for it
-	s := &Subscription{conn: c, subject: subject, max: int64(heldMax + limit), bytes: heldBytes}
+	s := &Subscription{conn: c, subject: subject, max: heldMax + min(int64(limit), math.MaxInt64-heldMax), bytes: heldBytes}
 	if err := c.subscribe(g, s, queue); err != nil {
 		c.handlerEnded()
 		return err

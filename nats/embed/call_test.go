@@ -3,11 +3,13 @@ package embed_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/nats"
@@ -87,6 +89,31 @@ func TestCall(t *testing.T) {
 			t.Errorf("the function was cancelled by %v", cause)
 		}
 		return err
+	})
+}
+
+// TestLargestLimit: a limit may be as large as a number can be.
+func TestLargestLimit(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
+		c := connect(t, g, url)
+		err := c.Handle(g, "same", "", math.MaxInt, func(ctx context.Context, m *natsgo.Msg) error {
+			return c.Publish(ctx, m.Reply, m.Data)
+		})
+		if err != nil {
+			return err
+		}
+		err = nats.Serve(g, c, "double", math.MaxInt, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+		if err := errors.Join(err, c.Flush(g)); err != nil {
+			return err
+		}
+		n, err := nats.Call[int, int](g, c, "double", 21)
+		if err := errors.Join(err, equal(n, 42)); err != nil {
+			return err
+		}
+		return rondo.Timeout(g, time.Minute, func(ctx context.Context) error {
+			_, err := c.Request(ctx, "same", nil)
+			return err
+		})
 	})
 }
 

@@ -97,7 +97,7 @@ func (w *worker) receive(m Message) {
 		return
 	case listens && !e.recent.add(m.Reply):
 		return
-	case w.jobs >= w.limit+waitingMax || w.jobs >= w.limit && w.bytes+m.size() > waitingBytes || w.over.IsSet() || w.scope.Err() != nil:
+	case w.jobs-waitingMax >= w.limit || w.jobs >= w.limit && w.bytes+m.size() > waitingBytes || w.over.IsSet() || w.scope.Err() != nil:
 		e.tell(&job{}, Message{Subject: m.Reply, Kind: Refused, Quiet: m.Quiet})
 		return
 	}
