@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -129,11 +130,11 @@ func (g *guard) look() {
 	}
 	late := limitError("")
 	switch l := g.limits; {
-	case g.secured != nil && now >= g.began+int64(l.handshake()):
+	case g.secured != nil && now >= after(g.began, l.handshake()):
 		late = errHandshake
-	case !g.heard && now >= g.began+int64(l.FirstByte):
+	case !g.heard && now >= after(g.began, l.FirstByte):
 		late = errFirstByte
-	case l.Idle > 0 && now >= g.active+int64(l.Idle):
+	case l.Idle > 0 && now >= after(g.active, l.Idle):
 		late = errIdle
 	default:
 		g.next(now)
@@ -153,17 +154,25 @@ func (g *guard) next(now int64) {
 		}
 	}
 	if g.secured != nil {
-		sooner(g.began + int64(l.handshake()))
+		sooner(after(g.began, l.handshake()))
 	}
 	if !g.heard {
-		sooner(g.began + int64(l.FirstByte))
+		sooner(after(g.began, l.FirstByte))
 	}
 	if l.Idle > 0 {
-		sooner(min(now+max(int64(l.Idle)/4, 1), g.active+int64(l.Idle)))
+		sooner(min(after(now, max(l.Idle/4, 1)), after(g.active, l.Idle)))
 	}
 	if at != 0 {
 		g.timer = g.loop.CallAt(at, g.look)
 	}
+}
+
+// after returns the instant that lies d behind another one, driver.Forever if there is none.
+func after(instant int64, d time.Duration) int64 {
+	if at := instant + int64(d); at >= instant {
+		return at
+	}
+	return driver.Forever
 }
 
 // end stops the guard, unless it is nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -98,6 +99,27 @@ func TestLimitsOfTime(t *testing.T) {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 	})
+}
+
+// TestLargestLimits: limits that are as long as a time can be end nothing.
+func TestLargestLimits(t *testing.T) {
+	for _, l := range []socket.Limits{{FirstByte: math.MaxInt64}, {Idle: math.MaxInt64}} {
+		limited(t, l, func(ctx context.Context, t *testing.T) error {
+			c, err := socket.Dial(ctx, "tcp", "server:7")
+			if err != nil {
+				return err
+			}
+			_ = rondo.Sleep(ctx, time.Minute)
+			if err := roundTripByte(c); err != nil {
+				t.Errorf("%+v: %v", l, err)
+			}
+			return c.Close()
+		}, func(t *testing.T, s socket.Stats) {
+			if want := (socket.Stats{Accepted: 1}); s != want {
+				t.Errorf("%+v, want %+v", s, want)
+			}
+		})
+	}
 }
 
 func roundTripByte(c net.Conn) error {
