@@ -152,7 +152,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	for _, s := range draining {
 		if !s.closing {
 			s.closing = true
-			c.out.put(op{do: func(*natsgo.Conn) { _ = s.sub.Drain() }}, nil) // it fails only if the connection has ended
+			c.out.put(op{do: func(nc *natsgo.Conn) { drainAt(nc, s.sub) }}, nil)
 		}
 	}
 	if err := c.Flush(ctx); err != nil {
@@ -169,4 +169,15 @@ func (c *Conn) Drain(ctx context.Context) error {
 	}
 	c.stop()
 	return nil
+}
+
+// drainAt has the client drain a subscription. Without a connection it would tell no server, and
+// subscribe again at the next one, which would then give a member of a queue messages that nobody
+// takes. What has arrived is handled in any case. Both fail only if the connection has ended.
+func drainAt(nc *natsgo.Conn, sub *natsgo.Subscription) {
+	if nc.IsReconnecting() {
+		_ = sub.Unsubscribe()
+		return
+	}
+	_ = sub.Drain()
 }

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/nats"
+	"github.com/rondo-go/rondo/nats/embed"
 )
 
 // TestPublish: messages arrive in the order in which they were published, with the data
@@ -397,6 +399,61 @@ func TestDrain(t *testing.T) {
 		}
 		if handled != 10 || called != 10 || !c.NC().IsClosed() {
 			t.Errorf("%d handled, %d called, closed: %v", handled, called, c.NC().IsClosed())
+		}
+		return nil
+	})
+}
+
+// TestDrainWithoutServer: a Drain while the client has lost its server fails. When the client has
+// one again, no call goes to the one that takes none any more.
+func TestDrainWithoutServer(t *testing.T) {
+	run(t, server.Options{}, func(g *rondo.Scope, _ string) error {
+		s, err := embed.Start(g, local(server.Options{}))
+		if err != nil {
+			return err
+		}
+		gate, err := newGate(strings.TrimPrefix(s.ClientURL(), "nats://"))
+		if err != nil {
+			return err
+		}
+		defer gate.close()
+		gate.open.Store(true)
+		serve := func(c *nats.Conn, n int) error {
+			err := nats.Serve(g, c, "who", 1, func(context.Context, int) (int, error) { return n, nil })
+			return errors.Join(err, c.Flush(g))
+		}
+		stays := connect(t, g, s.ClientURL())
+		if err := serve(stays, 1); err != nil {
+			return err
+		}
+		before := s.NumSubscriptions()
+		leaves := connect(t, g, "nats://"+gate.Addr().String(), natsgo.ReconnectWait(10*time.Millisecond))
+		if err := serve(leaves, 2); err != nil {
+			return err
+		}
+		gate.open.Store(false)
+		if err := rondo.OffloadFunc(g, func(context.Context) error { return leaves.NC().ForceReconnect() }); err != nil {
+			return err
+		}
+		if err := leaves.Drain(g); !errors.Is(err, natsgo.ErrDisconnected) {
+			t.Errorf("Drain: %v", err)
+		}
+		for s.NumSubscriptions() > before { // the server has not noticed
+			if err := rondo.Sleep(g, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		gate.open.Store(true)
+		for err := leaves.Flush(g); err != nil; err = leaves.Flush(g) {
+			if !errors.Is(err, natsgo.ErrDisconnected) {
+				return err
+			}
+		}
+		for i := range 20 {
+			n, err := nats.Call[int, int](g, stays, "who", 0)
+			if err := errors.Join(err, equal(n, 1)); err != nil {
+				return fmt.Errorf("call %d: %w", i, err)
+			}
 		}
 		return nil
 	})
