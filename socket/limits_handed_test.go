@@ -135,3 +135,74 @@ func TestLimitsOfAttach(t *testing.T) {
 		return nil
 	})
 }
+
+// idling serves a session that reads byte by byte, with a limit Idle, on one end of a Pipe. It
+// returns the other end, and what ends the server.
+func idling(ctx context.Context, wrap func(c net.Conn) net.Conn) (ours net.Conn, end func() (socket.Stats, error)) {
+	server := &socket.Server{
+		Limits:  socket.Limits{Idle: 20 * time.Second},
+		OnError: func(net.Conn, error) {},
+		Session: func(c net.Conn) func(ctx context.Context) error {
+			return func(context.Context) error { return readOne(c) }
+		},
+	}
+	l := &pipes{ctx: ctx, queue: rondo.NewQueue[net.Conn](0), wrap: wrap}
+	served := rondo.Go(ctx, func(ctx context.Context) error { return server.Serve(ctx, l) })
+	ours, theirs := socket.Pipe(ctx)
+	_ = l.queue.Put(ctx, theirs)
+	return ours, func() (socket.Stats, error) {
+		s := server.Stats()
+		_ = ours.Close()
+		_ = l.Close()
+		err := served.Wait(ctx)
+		if errors.Is(err, net.ErrClosed) {
+			err = nil
+		}
+		return s, err
+	}
+}
+
+// TestByteAtLimit: a byte that comes just when a session has been idle for too long does not keep
+// it open without a limit.
+func TestByteAtLimit(t *testing.T) {
+	sim.Test(t, func(ctx context.Context) {
+		ours, end := idling(ctx, func(c net.Conn) net.Conn { return c })
+		_ = rondo.Sleep(ctx, 20*time.Second)
+		_, err := ours.Write([]byte("x"))
+		sim.Sometimes(ctx, err == nil, "it is open")
+		_ = ours.SetReadDeadline(rondo.Now(ctx).Add(time.Hour))
+		if _, err := io.Copy(io.Discard, ours); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("it is open after an hour")
+		}
+		if s, err := end(); s.Idle != 1 || s.Open != 0 || err != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// TestLimitOfGreedyPeer: a peer that asks for new keys again and again, and reads nothing, is
+// disconnected when nothing moves any more.
+func TestLimitOfGreedyPeer(t *testing.T) {
+	server, client := certificate(t)
+	server.SessionTicketsDisabled = true
+	sim.Config{Exact: true, Seeds: 3, SeedsShort: 3}.Test(t, func(ctx context.Context) {
+		ours, end := idling(ctx, func(c net.Conn) net.Conn { return socket.TLSServer(ctx, c, server) })
+		r := recordClient(t, ours, client)
+		_ = ours.SetWriteDeadline(rondo.Now(ctx).Add(time.Hour))
+		_, err := r.Write(r.seal(recordData, "x"))
+		_ = rondo.Sleep(ctx, time.Second) // from here on the session is idle
+		for err == nil {
+			var b []byte
+			for range 16 { // as many in a row as crypto/tls takes
+				b = append(b, r.update()...)
+			}
+			_, err = r.Write(append(b, r.seal(recordData, "x")...))
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("it is open after an hour")
+		}
+		if s, err := end(); s.Idle != 1 || s.Open != 0 || err != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}

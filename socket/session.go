@@ -232,10 +232,11 @@ func (b *sessions) work(ctx context.Context) error {
 
 // serve does what there is to do for e, once.
 func (b *sessions) serve(ctx context.Context, e *session) {
+	over := e.has(sessionOver|sessionWatching) || b.scope.Err() != nil
 	e.is |= sessionServed | sessionOver
 	defer e.leave()
-	if e.has(sessionWatching) || b.scope.Err() != nil {
-		return // it was idle when accepting ended or closeIdle came, or all is cancelled
+	if over {
+		return // it was late, or idle when accepting ended or closeIdle came, or all is cancelled
 	}
 	e.task = rondo.Current(ctx)
 	err := e.step(ctx)
@@ -379,7 +380,8 @@ func (e *session) late(err limitError) bool {
 			b.server.report(e.conn, err)
 		}
 		b.countIdle(-1)
-		b.enqueue(e) // which closes it
+		e.is |= sessionOver // also if something comes before a task takes it
+		b.enqueue(e)
 	default:
 		return false
 	}

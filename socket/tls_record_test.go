@@ -56,9 +56,31 @@ func record(t testing.TB, ctx context.Context, a net.Conn, config *tls.Config, o
 	if err != nil {
 		t.Fatal(err)
 	}
+	return recorded(t, a, s.ConnectionState(), &log)
+}
+
+// recordClient is record for the client's end, while the server's handshake is done elsewhere. The
+// server must send no tickets.
+func recordClient(t testing.TB, a net.Conn, config *tls.Config) *recorder {
+	t.Helper()
+	var log bytes.Buffer
+	config = config.Clone()
+	config.KeyLogWriter, config.MinVersion = &log, tls.VersionTLS13
+	c := tls.Client(a, config)
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	r := recorded(t, a, c.ConnectionState(), &log)
+	r.in, r.out = r.out, r.in
+	return r
+}
+
+// recorded returns the server's end of a connection whose keys are in the log.
+func recorded(t testing.TB, a net.Conn, state tls.ConnectionState, log *bytes.Buffer) *recorder {
+	t.Helper()
 	r := &recorder{Conn: a}
 	for _, h := range []*half{&r.in, &r.out} {
-		switch suite := s.ConnectionState().CipherSuite; suite {
+		switch suite := state.CipherSuite; suite {
 		case tls.TLS_AES_128_GCM_SHA256:
 			h.hash, h.size = sha256.New, 16
 		case tls.TLS_AES_256_GCM_SHA384:
