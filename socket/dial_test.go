@@ -1,12 +1,15 @@
 package socket_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -109,6 +112,82 @@ func TestDialThisMachine(t *testing.T) {
 					}
 				}
 			}
+		}
+		return nil
+	})
+}
+
+// nameServer returns a Resolver of a server that knows one address of each name, of IPv4, and what
+// it was asked for since asked was called last.
+func nameServer(t testing.TB) (r *net.Resolver, asked func() []uint16) {
+	t.Helper()
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := make(chan uint16, 100)
+	var server sync.WaitGroup
+	server.Go(func() {
+		b := make([]byte, 512)
+		for {
+			n, from, err := l.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			// The question is a name, a type and a class (RFC 1035, section 4.1).
+			end := 12 + bytes.IndexByte(b[12:n], 0) + 5
+			kind := binary.BigEndian.Uint16(b[end-4:])
+			questions <- kind
+			answer := append([]byte{b[0], b[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, b[12:end]...)
+			if kind == typeA {
+				answer[7] = 1
+				answer = append(answer, 0xc0, 12, 0, typeA, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1)
+			}
+			_, _ = l.WriteTo(answer, from)
+		}
+	})
+	t.Cleanup(func() { l.Close(); server.Wait() })
+	r = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", l.LocalAddr().String())
+	}}
+	return r, func() (kinds []uint16) {
+		for len(questions) > 0 {
+			kinds = append(kinds, <-questions)
+		}
+		return kinds
+	}
+}
+
+// The types of addresses in the DNS.
+const (
+	typeA    = 1
+	typeAAAA = 28
+)
+
+// TestDialFamily: with "tcp4" and "tcp6" only addresses of that family are looked up, as with
+// package net: the other ones may not be answered. A name without any is an unknown host.
+func TestDialFamily(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		r, asked := nameServer(t)
+		_, port, err := net.SplitHostPort(listen(t, ctx).Addr().String())
+		if err != nil {
+			return err
+		}
+		d, address := &socket.Dialer{Resolver: r}, "name.test.:"+port
+		c, err := d.DialContext(ctx, "tcp4", address)
+		if err != nil {
+			return err
+		}
+		c.Close()
+		if kinds := asked(); slices.Contains(kinds, typeAAAA) {
+			t.Errorf("tcp4: asked for %v", kinds)
+		}
+		_, err = d.DialContext(ctx, "tcp6", address)
+		if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound {
+			t.Errorf("tcp6: %v", err)
+		}
+		if kinds := asked(); slices.Contains(kinds, typeA) {
+			t.Errorf("tcp6: asked for %v", kinds)
 		}
 		return nil
 	})

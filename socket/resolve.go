@@ -84,9 +84,20 @@ func (d *Dialer) resolve(ctx context.Context, network string, from netip.AddrPor
 		if found := literals(host, network, from); found != nil {
 			return withPort(found, uint16(port)), nil
 		}
-		found, err := r.LookupNetIP(ctx, "ip", host)
+		found, err := r.LookupNetIP(ctx, family(network), host)
 		return withPort(found, uint16(port)), err
 	})
+}
+
+// family returns what to ask a Resolver for: the other family's server may be slow, or not answer.
+func family(network string) string {
+	switch network {
+	case "tcp4":
+		return "ip4"
+	case "tcp6":
+		return "ip6"
+	}
+	return "ip"
 }
 
 // resolveVirtual is resolve on the network of the driver.
