@@ -150,6 +150,7 @@ func (p *Protocol) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	if err := rondo.Check(ctx); err != nil {
+		_ = l.Close()
 		return err
 	}
 	if err := fd.Supported(loop); err != nil {

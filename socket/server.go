@@ -157,6 +157,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	if err := rondo.Check(ctx); err != nil {
+		_ = l.Close()
 		return err
 	}
 	if l, err = adoptListener(loop, "Server.Serve", l); err != nil {

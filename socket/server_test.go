@@ -73,6 +73,28 @@ func TestServeStd(t *testing.T) {
 	})
 }
 
+// TestServeCancelledBefore: a listener is closed also if ctx is cancelled already.
+func TestServeCancelledBefore(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		for name, serve := range map[string]func(ctx context.Context, l net.Listener) error{
+			"Server": (&socket.Server{Handler: echo}).Serve, "Protocol": new(socket.Protocol).Serve,
+		} {
+			l, why := listen(t, ctx), errors.New("why")
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Cancel(why)
+				return serve(g, l)
+			})
+			if err != why {
+				t.Errorf("%s: Serve returned %v", name, err)
+			}
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("%s: a second Close returned %v", name, err)
+			}
+		}
+		return nil
+	})
+}
+
 // roundTrip sends data and half-closes, while another task reads it back.
 func roundTrip(t testing.TB, ctx context.Context, addr string, data []byte) error {
 	t.Helper()
