@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -371,20 +372,26 @@ func TestReverseProxy(t *testing.T) {
 	})
 }
 
-// TestReverseProxySwitches: httputil.ReverseProxy waits by a channel for the end of a connection
-// that has switched protocols. In a task that is refused, because it would stop the loop; Blocking
-// does it, of a Server and behind net/http.
-func TestReverseProxySwitches(t *testing.T) {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// switching is a handler that takes its connection over, answers 101 Switching Protocols, and then
+// calls serve.
+func switching(t *testing.T, serve func(r *http.Request, c net.Conn, in io.Reader)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		c, in, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer c.Close()
-		say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-		_, _ = io.Copy(c, in)
-	}))
+		say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+r.Header.Get("Upgrade")+"\r\n\r\n")
+		serve(r, c, in)
+	}
+}
+
+// TestReverseProxySwitches: httputil.ReverseProxy waits by a channel for the end of a connection
+// that has switched protocols. In a task that is refused, because it would stop the loop; Blocking
+// does it, of a Server and behind net/http.
+func TestReverseProxySwitches(t *testing.T) {
+	backend := httptest.NewServer(switching(t, func(_ *http.Request, c net.Conn, in io.Reader) { _, _ = io.Copy(c, in) }))
 	defer backend.Close()
 	ask := func(address string) (status int, echoed string, err error) {
 		c := connect(t, address)
@@ -448,14 +455,9 @@ type halfCloser interface {
 func TestHalfClose(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		var got []string // of the backend, which is a handler in a task, behind net/http
-		backend := httptest.NewServer(httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			c, in, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nbegun\n")
+		backend := httptest.NewServer(httptask.Handler(ctx, switching(t, func(r *http.Request, c net.Conn, in io.Reader) {
+			say(c, "begun\n")
+			var err error
 			if r.URL.Path == "/first" {
 				err = c.(halfCloser).CloseWrite()
 			}
@@ -562,15 +564,8 @@ func upgraded(ctx context.Context, client *http.Client, url string, use func(c i
 // wait, with the cause, and the connection.
 func TestCancelStream(t *testing.T) {
 	ended := make(chan error, 1)
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, in, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		say(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
-		_, err = io.ReadAll(in)
+	backend := httptest.NewServer(switching(t, func(_ *http.Request, _ net.Conn, in io.Reader) {
+		_, err := io.ReadAll(in)
 		ended <- err
 	}))
 	defer backend.Close()
