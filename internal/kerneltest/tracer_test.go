@@ -55,6 +55,9 @@ func TestTracer(t *testing.T) {
 			t.Errorf("Wait: %v", err)
 		}
 		rondo.LoopOf(ctx).CallSoon(func() {})
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
 		return rondo.Sleep(ctx, time.Millisecond)
 	})
 	if err != nil {
@@ -73,8 +76,10 @@ task-2 steps
 task-2 ended: failed
 main woken by task-2
 main steps
-main waits: sleep 0
+main waits: yield 0
 callback
+main steps
+main waits: sleep 0
 main woken
 main steps
 main ended: <nil>`
