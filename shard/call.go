@@ -130,7 +130,7 @@ type call[T any] struct {
 	list     rondo.WaitList
 	answered bool
 	pending  pending
-	cause    error // why the caller is cancelled; set before the call is put again
+	cause    error // why the caller is cancelled, nil after a panic of its ctx; set before the call is put again
 
 	remote kernel.Remote
 }
@@ -140,7 +140,6 @@ func (c *call[T]) wait(ctx context.Context) {
 	c.from.watch(&c.pending)
 	defer c.from.unwatch(&c.pending)
 	defer c.cancel()
-	c.cause = context.Canceled // of a panic
 	c.cause = c.list.Park(ctx, calling)
 }
 
@@ -210,12 +209,11 @@ func (c *call[T]) run(ctx context.Context) error {
 
 // leave ends the tasks that fn has started. Their errors are the call's; if fn has panicked,
 // which is all that Call can say, they are given to the Runner of the shard. The panic of a method
-// of fn's error counts as a panic of fn.
+// of fn's error, which is called when these tasks have ended, counts as a panic of fn.
 func (c *call[T]) leave() {
 	defer func() {
 		if v := recover(); v != nil {
 			c.fault, c.err = panicked(c.to, v), nil
-			c.leave()
 		}
 	}()
 	err := c.to.loop.Task().Leave(c.err)
