@@ -109,9 +109,10 @@ func TestWatchHangUps(t *testing.T) {
 			b.rung = 0
 		}
 		f.WatchHangUps(&b, true)
-		s.out = []answer{{n: 1}, {n: 1}, {n: 1}}
+		s.out = []answer{{n: 1}, {n: 1}, {n: 1}, {n: 1}, {n: 1}}
 		s.in = []answer{{n: 1}, {n: 1}}
 		writing(ctx, f, 1)
+		f.TryWrite(make([]byte, 1))
 		reading(ctx, f, 1)
 		s.report(driver.Readable, 0)
 		rings(0, "operations before the report")
@@ -121,6 +122,8 @@ func TestWatchHangUps(t *testing.T) {
 		rings(1, "a Read")
 		writing(ctx, f, 1)
 		rings(1, "a Write")
+		f.TryWrite(make([]byte, 1))
+		rings(1, "a TryWrite")
 		waits := reading(ctx, f, 1)
 		s.report(driver.Readable, driver.HangUp)
 		rings(0, "a report for which a task waits")

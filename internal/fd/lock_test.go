@@ -51,6 +51,14 @@ func stepsOf(t *testing.T, n int) (steps int) {
 		if !l.Try() {
 			t.Error("the lock is not free")
 		}
+		next := rondo.Go(ctx, func(context.Context) error { return l.Take(loop, loop.Task()) })
+		if err := rondo.Yield(ctx); err != nil {
+			return err
+		}
+		l.Release(loop)
+		if err := next.Wait(ctx); err != nil {
+			return err
+		}
 		steps = q.steps
 		return nil
 	})

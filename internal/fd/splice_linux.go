@@ -75,22 +75,21 @@ func (p *Tube) Close() {
 	unix.Close(p.w)
 }
 
-// Fill waits for data and moves up to max bytes of it into the Tube, which must
+// Fill waits for data and moves up to most bytes of it into the Tube, which must
 // be empty: then EAGAIN means that the socket has no data. 0 means the end of
 // the stream. Only tasks may call it.
-func (f *FD) Fill(t kernel.Task, p *Tube, max int) (int, error) {
+func (f *FD) Fill(t kernel.Task, p *Tube, most int) (int, error) {
 	s := &f.read
 	if err := s.Take(t); err != nil {
 		return 0, err
 	}
 	err := s.attempt(t, "read", func() syscall.Errno {
-		n, err := unix.Splice(f.sys, nil, p.w, nil, min(max, BulkMax), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
-		p.held = int(n)
+		n, err := unix.Splice(f.sys, nil, p.w, nil, min(most, BulkMax), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		p.held = max(int(n), 0)
 		return errnoOf(err)
 	})
 	s.Release()
 	if err != nil {
-		p.held = 0
 		return 0, syscallError("splice", err)
 	}
 	return p.held, nil

@@ -5,6 +5,8 @@ package fd_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -87,6 +89,38 @@ func TestNotSupported(t *testing.T) {
 			t.Errorf("%v: %v, want %v", errno, got, want)
 		}
 	}
+}
+
+// TestTubeShares: a task that moves data from socket to socket and need not wait gives the others
+// their turns.
+func TestTubeShares(t *testing.T) {
+	runPair(t, func(ctx context.Context, f *fd.FD, peer *os.File) error {
+		tube, err := fd.NewTube()
+		if err != nil {
+			return err
+		}
+		defer tube.Close()
+		other := rondo.Go(ctx, func(context.Context) error { return nil })
+		p := make([]byte, 1000)
+		for range 1000 {
+			if _, err := peer.Write(p); err != nil {
+				return err
+			}
+			if n, err := f.Fill(f.Task("Fill"), tube, len(p)); n != len(p) || err != nil {
+				return fmt.Errorf("Fill: %d, %w", n, err)
+			}
+			if n, err := f.Drain(f.Task("Drain"), tube); n != len(p) || err != nil {
+				return fmt.Errorf("Drain: %d, %w", n, err)
+			}
+			if _, err := io.ReadFull(peer, p); err != nil {
+				return err
+			}
+		}
+		if !other.Done() {
+			t.Error("the other task has had no turn")
+		}
+		return nil
+	})
 }
 
 // TestDiscard: no more is dropped than was asked for.

@@ -2,9 +2,12 @@ package fd_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/driver"
@@ -61,12 +64,21 @@ type packed struct{ net.Addr }
 func (packed) String() string     { return "packed" }
 func (p packed) Unpack() net.Addr { return p.Addr }
 
-// TestPeerShown: a task that waits shows the peer, in a form that other programs can read.
+// TestPeerShown: a task that waits shows the peer, in a form that other programs can read, also if
+// another has waited before the peer was known.
 func TestPeerShown(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		peer := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}
 		for _, kept := range []net.Addr{peer, packed{peer}} {
-			_, f := scripted(ctx)
+			s, f := scripted(ctx)
+			if kept == peer {
+				waits := reading(ctx, f, 1)
+				s.in = []answer{{n: 1}}
+				s.report(driver.Readable, 0)
+				if _, err := waits.Wait(ctx); err != nil {
+					return err
+				}
+			}
 			f.Connected(kept)
 			reading(ctx, f, 1)
 			writing(ctx, f, 1)
@@ -82,5 +94,29 @@ func TestPeerShown(t *testing.T) {
 			}
 		}
 		return nil
+	})
+}
+
+// TestTryWrite: nothing is written past the deadline, while there is no room, or after Close.
+func TestTryWrite(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		s, f := scripted(ctx)
+		try := func(want int, when string) {
+			t.Helper()
+			if n := f.TryWrite(make([]byte, 3)); n != want {
+				t.Errorf("%s, %d bytes were written, want %d", when, n, want)
+			}
+		}
+		s.out = []answer{{n: 3}, {errno: syscall.EINTR}, {n: 2}}
+		err := f.SetDeadline(driver.Writable, time.Unix(1, 0))
+		try(0, "past the deadline")
+		err = errors.Join(err, f.SetDeadline(driver.Writable, time.Time{}))
+		try(3, "with room")
+		try(2, "after an interruption")
+		try(0, "without room")
+		s.out = []answer{{n: 3}}
+		err = errors.Join(err, f.Close())
+		try(0, "after Close")
+		return err
 	})
 }
