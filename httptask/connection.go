@@ -323,7 +323,7 @@ func (n *connection) exchange(ctx context.Context, x *scratch) (again bool) {
 	x.ctx, x.reply, x.again = ctx, w, false
 	err = rondo.Contain(ctx, x.call)
 	again, x.reply = x.again, nil
-	if err != nil && !onlyAborts(err) && !onlyCancelled(ctx, err) && !onlyTimeOver(err) {
+	if err != nil && !onlyAborts(err) && !onlyCancelled(ctx, err) && !onlyCancelled(n.base, err) && !onlyTimeOver(err) {
 		e.logf("http: a task that a handler for %v has started: %+v", n.remote, err)
 	}
 	if w.late { // nothing uses the answer any more

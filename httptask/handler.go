@@ -155,10 +155,11 @@ func onlyAborts(err error) bool {
 }
 
 // onlyCancelled reports whether err says only that ctx, in which a handler runs, is cancelled,
-// or that a connection was closed because of that.
+// or that a connection was closed because of that. ctx may be the program's: a panic of it says no.
 func onlyCancelled(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errtree.Only(err, func(err error) bool {
-		return errtree.Same(err, context.Cause(ctx)) || errtree.Same(err, net.ErrClosed) || errtree.Same(err, os.ErrDeadlineExceeded)
+	return errtree.Only(err, func(err error) bool {
+		return ctx.Err() != nil &&
+			(errtree.Same(err, context.Cause(ctx)) || errtree.Same(err, net.ErrClosed) || errtree.Same(err, os.ErrDeadlineExceeded))
 	}, isPanic)
 }
 

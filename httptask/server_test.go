@@ -401,36 +401,46 @@ func TestListenerFailsUnderRequest(t *testing.T) {
 	})
 }
 
-// TestCancelledIsNotLogged: what tasks of a handler return because the Server has ended, and their
-// connections with it, is in no log.
+// TestCancelledIsNotLogged: what tasks of a handler return because the Server has ended, or the
+// context of the program, and their connections with it, is in no log.
 func TestCancelledIsNotLogged(t *testing.T) {
-	var log logbook
-	run(t, func(ctx context.Context) error {
-		var begun rondo.Event
-		s := &httptask.Server{Grace: -1, HTTP: http.Server{ErrorLog: newLog(&log), Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			for _, err := range []error{net.ErrClosed, os.ErrDeadlineExceeded, nil} {
-				rondo.Go(r.Context(), func(ctx context.Context) error {
-					cause := rondo.WaitCanceled(ctx)
-					return cmp.Or(err, cause)
-				})
+	for _, byBase := range []bool{false, true} {
+		var log logbook
+		run(t, func(ctx context.Context) error {
+			var begun rondo.Event
+			base, end := context.WithCancelCause(context.Background())
+			defer end(nil)
+			s := &httptask.Server{Grace: -1, HTTP: http.Server{ErrorLog: newLog(&log), BaseContext: func(net.Listener) context.Context { return base }, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				for _, err := range []error{net.ErrClosed, os.ErrDeadlineExceeded, nil} {
+					rondo.Go(r.Context(), func(ctx context.Context) error {
+						cause := rondo.WaitCanceled(ctx)
+						return cmp.Or(err, cause)
+					})
+				}
+				begun.Set()
+				_ = rondo.WaitCanceled(r.Context())
+			})}}
+			l := listen(t)
+			served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+			c := connect(t, l.Addr().String())
+			defer c.Close()
+			say(c, get)
+			if err := begun.Wait(ctx); err != nil {
+				return err
 			}
-			begun.Set()
-			_ = rondo.WaitCanceled(r.Context())
-		})}}
-		l := listen(t)
-		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
-		c := connect(t, l.Addr().String())
-		defer c.Close()
-		say(c, get)
-		if err := begun.Wait(ctx); err != nil {
-			return err
+			if byBase {
+				end(errors.New("the program ends"))
+				if _, err := rondo.Offload(ctx, func(context.Context) (int, error) { return c.Read(make([]byte, 1)) }); err != nil {
+					return err
+				}
+			}
+			served.Cancel(errHere)
+			_ = served.Wait(ctx)
+			return nil
+		})
+		if log.String() != "" {
+			t.Errorf("by BaseContext: %v: the log has %s", byBase, log.String())
 		}
-		served.Cancel(errHere)
-		_ = served.Wait(ctx)
-		return nil
-	})
-	if log.String() != "" {
-		t.Errorf("the log has %s", log.String())
 	}
 }
 
