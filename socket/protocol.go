@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"reflect"
 	"runtime"
@@ -110,6 +111,8 @@ func (p *Protocol) limits(call string) (high, low int) {
 	case high == 0 && low == 0:
 		high = highDefault
 		low = high / lowPart
+	case high == 0 && low > math.MaxInt/lowPart:
+		high = math.MaxInt
 	case high == 0:
 		high = lowPart * low
 	case low == 0:
