@@ -189,7 +189,7 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 func (r bodyReader) Close() error {
 	x := r.x
 	x.mu.Lock()
-	if x.body.err == io.EOF && !x.lanes[reading].busy {
+	if !x.lanes[reading].busy && x.body.err == io.EOF {
 		x.body.closed = true // net/http has nothing to wait for
 		x.mu.Unlock()
 		return nil

@@ -411,6 +411,12 @@ var sameRows = []sameRow{
 		}
 		say(w, r.URL.Path)
 	}, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 100") + "\r\n", late: strings.Repeat("b", 100)},
+	{name: "closed body that comes late", handler: func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" { // most often the server waits for the body then
+			time.AfterFunc(20*time.Millisecond, func() { handled <- true })
+		}
+		fmt.Fprint(w, r.Body.Close())
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Content-Length: 100") + "\r\n", late: strings.Repeat("b", 100)},
 	{name: "hijacked body", handler: hijackAll, send: post(strings.Repeat("b", 100)) + "after", half: true, closes: true},
 	{name: "hijacked rest of a body", handler: func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadFull(r.Body, make([]byte, 10)); err != nil {
