@@ -166,11 +166,14 @@ func (x *exchange) complain(call string) {
 	if !ok {
 		return
 	}
+	x.mu.Lock()
+	hijacked, over := x.response.hijacked, x.over
+	x.mu.Unlock()
 	what := "superfluous response.WriteHeader call"
-	if x.response.hijacked {
+	if hijacked {
 		what = "response." + call + " on hijacked connection"
 	}
-	if x.over {
+	if over {
 		what = "response." + call + " after the handler has returned"
 	}
 	f := userFrame()
