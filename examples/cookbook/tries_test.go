@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
@@ -418,6 +419,16 @@ func tryWschat(t *testing.T, run start) {
 	hears(ann, "I am bob")
 	says(ann, "hello")
 	hears(bob, "hello")
+	greedy := dial() // announces more than anyone may say
+	if err := ws.WriteHeader(greedy, ws.Header{Fin: true, OpCode: ws.OpText, Masked: true, Length: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	if err := greedy.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, greedy); err != nil {
+		t.Errorf("it is not disconnected: %v", err)
+	}
 	for _, c := range []net.Conn{ann, bob} {
 		if err := wsutil.WriteClientMessage(c, ws.OpClose, nil); err != nil {
 			t.Fatal(err)

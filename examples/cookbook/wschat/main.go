@@ -51,6 +51,7 @@ func chat(ctx context.Context, c net.Conn) error {
 }
 
 func main() {
+	wsutil.SetMaxMessageSize(16 << 10) // or one message could fill the memory
 	err := rondo.Run(context.Background(), func(ctx context.Context) error {
 		l, err := socket.Listen(ctx, "tcp", os.Args[1])
 		if err != nil {

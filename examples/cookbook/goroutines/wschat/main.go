@@ -75,6 +75,7 @@ func chat(ctx context.Context, c net.Conn) error {
 }
 
 func main() {
+	wsutil.SetMaxMessageSize(16 << 10) // or one message could fill the memory
 	l, err := net.Listen("tcp", os.Args[1])
 	if err != nil {
 		log.Fatal(err)
