@@ -178,10 +178,19 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 	if failure != nil {
 		err = failure
 	}
-	if err == io.EOF && x.own.Trailer == nil {
-		x.own.Trailer = x.request.Trailer
+	if err == io.EOF {
+		x.showTrailer()
 	}
 	return n, err
+}
+
+// showTrailer shows the handler the trailer of a body that has been read. Several may read it.
+func (x *exchange) showTrailer() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.own.Trailer == nil {
+		x.own.Trailer = x.request.Trailer
+	}
 }
 
 // Close closes the body, which may wait for some of the rest of it. The next Read

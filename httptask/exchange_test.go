@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -612,4 +613,43 @@ func TestAfterHijack(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// TestBodyReadByTwo: a task and a goroutine of a handler read one body to its end, and each sees
+// its trailer then, which was not announced.
+func TestBodyReadByTwo(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var read [2]string
+			first, second := make(chan struct{}), make(chan struct{})
+			go func() {
+				read[1] = readTrailer(r)
+				<-first
+				close(second)
+			}()
+			read[0] = readTrailer(r)
+			close(first)
+			_, _, err := rondo.Receive(r.Context(), second)
+			fmt.Fprint(w, read, err)
+		}))
+		return away(ctx, func() error {
+			plainly(t, &http.Server{Handler: h}, func(address string) error {
+				got, err := talk(address, sameRow{send: lines("POST / HTTP/1.1", "Host: h", "Connection: close", "Transfer-Encoding: chunked",
+					"", "5", "hello", "0", "Sum: 7", ""), closes: true})
+				if !strings.HasSuffix(got, "[7 7] <nil>") {
+					t.Errorf("%q", got)
+				}
+				return err
+			})
+			return nil
+		})
+	})
+}
+
+// readTrailer reads a body, and returns the field Sum of its trailer.
+func readTrailer(r *http.Request) string {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return err.Error()
+	}
+	return r.Trailer.Get("Sum")
 }
