@@ -154,15 +154,25 @@ func (l *Loop) longSteps(t *Task) (n int, most time.Duration) {
 	return n, most
 }
 
-// yields reports whether a task is ready because it has called Yield, which its stack
-// shows.
+// yields reports whether a task is ready because it has called Yield, or Sleep with 0, which its
+// stack shows. One that made room for others within a call that need not wait, such as a Read
+// of what is there already, has not.
 func (t *Task) yields() bool {
+	if t.State != "ready" {
+		return false
+	}
+	yielding := false
 	for _, f := range t.Stack {
+		switch f.Func {
+		case module + ".Yield":
+			return true
+		case module + ".Sleep", module + ".SleepUntil":
+			return yielding // without that, its time has come
+		case module + ".(*Task).yield":
+			yielding = true
+		}
 		if f.Own() {
 			return false
-		}
-		if f.Func == module+".Yield" || f.Func == module+".(*Task).yield" {
-			return t.State == "ready"
 		}
 	}
 	return false
