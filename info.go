@@ -102,7 +102,7 @@ func (w *worker) owner() uint64 {
 // of returns the name of the object that a waiting task waits for, if the object has one. For a
 // Select it says what each case waits for.
 func (w *worker) of() string {
-	if w.reason.What == selecting {
+	if w.selects() {
 		return w.selection.words(w)
 	}
 	return w.list.of()
@@ -118,6 +118,9 @@ func (w *WaitList) of() string {
 // selecting is the reason of a task in a Select. What it waits for is in the worker's
 // selection.
 const selecting = "select"
+
+// selects reports whether the task waits in a Select. A list of the program's may have that word.
+func (w *worker) selects() bool { return w.reason.What == selecting && w.list == nil }
 
 // listed ranges over the places that are in a list.
 func (s *selection) listed() iter.Seq[*place] {
@@ -172,7 +175,7 @@ func (t *Task) inWords() waits.Task {
 	if d.Waiting = t.state == stateWaiting; d.Waiting {
 		d.What, d.Of, d.On = t.worker.reason.What, t.worker.of(), t.worker.reason.On
 	}
-	if d.What == selecting {
+	if d.Waiting && t.worker.selects() {
 		d.What, d.Of = fmt.Sprintf("select of %d: %s", len(t.worker.selection.places), d.Of), ""
 	}
 	if owner := t.waitsFor(); owner != nil {

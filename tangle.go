@@ -105,9 +105,9 @@ func (w *tangle) wakers(t *Task) []*Task {
 	}
 	what, list, scope := t.worker.reason.What, t.worker.list, t.worker.inner
 	switch {
-	case what == "group" && scope != nil && len(w.all[scope]) == int(scope.tasks):
+	case list == nil && what == "group" && scope != nil && len(w.all[scope]) == int(scope.tasks):
 		return w.all[scope]
-	case what == selecting:
+	case t.worker.selects():
 		return t.worker.selection.wakers()
 	case list == nil:
 		return nil

@@ -122,6 +122,18 @@ var rings = []ring{
 		_ = m.Lock(ctx)
 		acts(g, "a", m.Lock)
 	}},
+	{"lists of Rondo's words", "", func(ctx context.Context, g *rondo.Scope) {
+		for _, word := range []string{"group", "select", "task", "next"} {
+			acts(g, "host", func(ctx context.Context) error {
+				var m rondo.Mutex
+				_ = m.Lock(ctx)
+				return rondo.Group(ctx, func(g *rondo.Scope) error {
+					child := g.Go(m.Lock)
+					return new(rondo.WaitList).Park(g, rondo.Reason{What: word, On: child.ID()})
+				})
+			})
+		}
+	}},
 	{"a group with a task that an Event may wake", "", func(ctx context.Context, g *rondo.Scope) {
 		var m rondo.Mutex
 		_ = m.Lock(ctx)
