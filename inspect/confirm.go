@@ -231,7 +231,7 @@ func (r *reader) wait(tasks []*Task) bool {
 	one.readHolds(one.tasks, func(i int) string { return tasks[i].What })
 	for i, s := range one.tasks {
 		t := tasks[i]
-		if t.What == limited {
+		if t.heldBack() {
 			if s.task.byte(layout.TaskState) != stateNew || s.task.uint64(layout.TaskID) != t.ID {
 				return false
 			}

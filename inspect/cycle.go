@@ -71,8 +71,14 @@ func tangles(loops []*Loop) (out [][]*member) {
 // needy reports whether only tasks that are known can end the wait of t, apart from its
 // cancellation.
 func (t *Task) needy() bool {
-	return !t.Moved && t.Due == 0 && (t.On != 0 || t.What == "group" || t.What == limited || t.Elsewhere != nil || len(t.Any) > 0)
+	return !t.Moved && t.Due == 0 && (t.On != 0 || t.joins() || t.heldBack() || t.Elsewhere != nil || len(t.Any) > 0)
 }
+
+// joins reports whether t waits until all tasks of the scope that it opened last have ended, and
+// heldBack whether the limit of its scope holds it back. A program may wait in a list of its own
+// with the same words.
+func (t *Task) joins() bool    { return t.What == "group" && t.Thing == 0 }
+func (t *Task) heldBack() bool { return t.What == limited && t.State == "new" }
 
 // link finds out who can wake each task of the web.
 func (w *web) link() {
@@ -131,9 +137,9 @@ func (c *crowd) whole() bool { return c.others == 0 && len(c.begun)+len(c.held) 
 func (w *web) linkScopes(loop int, l *Loop) {
 	scopes := make(map[ScopeID]*crowd)
 	for _, m := range w.nodes {
-		if t := m.task; m.loop == loop && t.What == "group" && len(t.Scopes) > 0 {
+		if t := m.task; m.loop == loop && t.joins() && len(t.Scopes) > 0 {
 			scopes[ScopeID{t.ID, len(t.Scopes)}] = new(crowd)
-		} else if m.loop == loop && t.What == limited && t.Owner != nil && scopes[*t.Owner] == nil {
+		} else if m.loop == loop && t.heldBack() && t.Owner != nil && scopes[*t.Owner] == nil {
 			scopes[*t.Owner] = new(crowd)
 		}
 	}
@@ -153,7 +159,7 @@ func (w *web) linkScopes(loop int, l *Loop) {
 		switch n, ok := w.at[loop][t.ID]; {
 		case !ok:
 			c.others++
-		case t.What == limited:
+		case t.heldBack():
 			c.held = append(c.held, n)
 		default:
 			c.begun = append(c.begun, n)
@@ -163,15 +169,15 @@ func (w *web) linkScopes(loop int, l *Loop) {
 		t := m.task
 		switch {
 		case m.loop != loop:
-		case t.What == "group" && len(t.Scopes) > 0:
+		case t.joins() && len(t.Scopes) > 0:
 			c := scopes[ScopeID{t.ID, len(t.Scopes)}]
 			w.needs[n] = append(append(w.needs[n], c.begun...), c.held...)
 			if !c.whole() || c.tasks == 0 {
 				w.free = append(w.free, n)
 			}
-		case t.What == "group":
+		case t.joins():
 			w.free = append(w.free, n)
-		case t.What == limited:
+		case t.heldBack():
 			if t.Owner == nil {
 				w.free = append(w.free, n)
 			} else if c := scopes[*t.Owner]; !c.whole() || len(c.begun) == 0 {

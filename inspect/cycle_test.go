@@ -47,13 +47,16 @@ func TestTangled(t *testing.T) {
 		"a Group of none":                      {one(group(0), lock(2, 1)), "[]"},
 		"a Select of a Group that is not read": {one(any(1, 2, 3), &task{ID: 2, What: "group"}, lock(3, 1)), "[]"},
 
+		"a list of the word of a Group": {one(&task{ID: 1, What: "group", Thing: 8, Scopes: group(1).Scopes}, lock(2, 1)), "[]"},
+
+		"a list of the word of a limit":            {one(host(3), any(2, 3, 4), lock(3, 2), &task{ID: 4, What: "limit", Thing: 8, State: "waiting", Owner: below}), "[]"},
 		"a limit whose places need who waits":      {one(host(3), lock(2, 4), lock(3, 2), held(4)), "[[{l 2} {l 4}] [{l 2} {l 4} {l 3}]]"},
 		"a limit with a place that gets free":      {one(host(3), lock(2, 4), sleep(3), held(4)), "[]"},
 		"a limit with a task that is not read":     {one(host(3), lock(2, 4), held(4)), "[]"},
 		"a limit whose host is not read":           {one(lock(2, 4), held(4)), "[]"},
 		"a limit whose places are not read":        {one(&task{ID: 2, What: "lock", On: 4}, held(4)), "[]"},
 		"a Select of a limit that gets free":       {one(host(4), any(2, 4, 3), lock(3, 2), held(4), sleep(5)), "[]"},
-		"a Select of a limit that is not read":     {one(any(1, 2, 3), &task{ID: 2, What: "limit"}, lock(3, 1)), "[]"},
+		"a Select of a limit that is not read":     {one(any(1, 2, 3), &task{ID: 2, What: "limit", State: "new"}, lock(3, 1)), "[]"},
 		"a Group with a limit that its tasks need": {one(group(2), lock(2, 3), held(3)), "[[{l 2} {l 3}]]"},
 
 		"calls":                       {[]*inspect.Loop{loop("a", far(1, "b", 2)), loop("b", far(2, "a", 1))}, "[[{a 1} {b 2}]]"},

@@ -51,7 +51,7 @@ func (r *reader) selections() {
 	owners := r.ownersOf(waits)
 	cases := make([]awaited, len(places))
 	for i, p := range places {
-		cases[i] = awaited{what[i], p.uint64(layout.PlaceOn), owners[i], read[i].uint64(layout.ListOwner), labels[i], 0}
+		cases[i] = awaited{what[i], p.uint64(layout.PlaceOn), owners[i], read[i].uint64(layout.ListOwner), labels[i], 0, true}
 	}
 	r.meet(cases)
 	next := 0
@@ -86,7 +86,7 @@ func (r *reader) choices() []choice {
 	var out []choice
 	var addrs []uint64
 	for _, s := range r.tasks {
-		if s.info.What == selecting {
+		if s.info.What == selecting && s.worker.uint64(layout.WorkerList) == 0 { // no list of the program's
 			out, addrs = append(out, choice{task: s}), append(addrs, s.worker.uint64(layout.WorkerSelection))
 		}
 	}

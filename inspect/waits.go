@@ -23,13 +23,14 @@ type awaited struct {
 	on, owner uint64
 	ownerAt   uint64
 	label     string
-	readers   int // how many tasks hold it for reading
+	readers   int  // how many tasks hold it for reading
+	listed    bool // the task waits in a list
 }
 
 // awaited returns what s waits for.
 func (r *reader) awaited(s *seen, label string) awaited {
 	owner, at := s.holder()
-	return awaited{s.info.What, s.worker.uint64(layout.WorkerOn), owner, at, label, s.hold.readers}
+	return awaited{s.info.What, s.worker.uint64(layout.WorkerOn), owner, at, label, s.hold.readers, s.worker.uint64(layout.WorkerList) != 0}
 }
 
 // task returns the number of the task that can end the wait, and where it stands if
@@ -38,7 +39,7 @@ func (a awaited) task() (id, at uint64) {
 	switch {
 	case a.owner != 0:
 		return a.owner, a.ownerAt
-	case slices.Contains(ofTask, a.what):
+	case slices.Contains(ofTask, a.what) && (!a.listed || a.ownerAt != 0): // else it is a word of the program's
 		return a.on, 0
 	}
 	return 0, 0

@@ -108,6 +108,21 @@ var parts = map[string]func(b *builder){
 			return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error { return rondo.Shield(ctx, wait) })
 		})
 	},
+	"lists of the program's own with words of Rondo's": func(b *builder) {
+		words := []string{"group", "next", "pull", "task", "limit", "select", "started tasks"}
+		word := words[b.rand.IntN(len(words))]
+		b.start("host", func(ctx context.Context) error {
+			var m rondo.Mutex
+			var own rondo.WaitList
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				child := b.in(g, "child", m.Lock)
+				return own.Park(g, rondo.Reason{What: word, On: child.ID()})
+			})
+		})
+	},
 	"cycle of tasks": func(b *builder) {
 		var first, second *rondo.Task
 		first = b.start("first", func(ctx context.Context) error { return second.Wait(ctx) })
