@@ -152,6 +152,8 @@ var layoutTable = layout.Table{
 		layout.OffloadID:   uint16(unsafe.Offsetof(offloadCall{}.id)),
 		layout.OffloadG:    uint16(unsafe.Offsetof(offloadCall{}.g)),
 		layout.OffloadSize: uint16(unsafe.Sizeof(offloadCall{})),
+
+		layout.WorkerUnder: uint16(unsafe.Offsetof(worker{}.under)),
 	},
 }
 

@@ -157,7 +157,7 @@ func sameWait(a, b record) bool {
 func (t *Task) forget() {
 	t.Moved = true
 	t.Waiting, t.What, t.On, t.Thing, t.FD, t.Due, t.Since = "", "", 0, 0, 0, 0, 0
-	t.Any, t.Elsewhere, t.Readers, t.Abandoned, t.Offload = nil, nil, 0, false, nil
+	t.Any, t.Elsewhere, t.Readers, t.Abandoned, t.Offload, t.outer = nil, nil, 0, false, nil, false
 	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }
 

@@ -45,7 +45,7 @@ func (r *reader) describe(head record) {
 		r.cost(s, head)
 		if s.task.byte(layout.TaskState) == stateWaiting {
 			t.Since = time.Duration(r.now - int64(s.worker.uint64(layout.WorkerSince)))
-			t.What, t.Due = what[i], timers[i]
+			t.What, t.Due, t.outer = what[i], timers[i], r.outer(s)
 			t.Elsewhere = taskElsewhere(what[i], labels[i])
 			if s.list.b != nil {
 				t.Thing = s.thing(kinds[i])
@@ -99,6 +99,9 @@ func (r *reader) readScopes() {
 		want(s.task.uint64(layout.TaskOwner))
 		if s.worker.b != nil && s.worker.uint64(layout.WorkerInner) != r.own(s.addr) {
 			want(s.worker.uint64(layout.WorkerInner))
+		}
+		if s.worker.b != nil && s.worker.has(layout.WorkerUnder) && s.worker.uint64(layout.WorkerUnder) != r.own(s.addr) {
+			want(s.worker.uint64(layout.WorkerUnder))
 		}
 	}
 	for range maxScopes {
@@ -185,6 +188,17 @@ func (r *reader) place(s *seen) {
 		}
 		t.Scopes = append(t.Scopes, out)
 	}
+}
+
+// outer reports whether the cancellation of the scope that s opened last does not end its wait.
+// That of a wait with a context of the standard library is a scope in between.
+func (r *reader) outer(s *seen) bool {
+	under, inner := s.worker.uint64(layout.WorkerUnder), s.worker.uint64(layout.WorkerInner)
+	if !s.worker.has(layout.WorkerUnder) || under == inner {
+		return false
+	}
+	scope := r.scopes[under]
+	return scope.b == nil || scope.uint64(layout.ScopeHost) != s.addr || scope.uint64(layout.ScopeParent) != inner
 }
 
 // timers returns for each task how long it is until its timer, less than 0 if that is late; 0 if

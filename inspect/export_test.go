@@ -50,6 +50,9 @@ func Whole(low uint32, last uint64) uint64 { return whole(low, last) }
 // Doing says what a goroutine does that holds a loop.
 func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }
 
+// WaitOutside says of a task that its wait has another ctx than the scope that it opened last.
+func (t *Task) WaitOutside() { t.outer = true }
+
 // PlaceOf returns where in the memory of the program's only loop a task with the
 // given name has its number, and where its count of switches stands.
 func (t *Target) PlaceOf(name string) (number, switches uint64) {

@@ -72,12 +72,13 @@ type taskDocument struct {
 	Parent  *uint64    `json:"parent,omitempty"`
 	Site    *int       `json:"site,omitempty"` // a frame
 	Stack   *int       `json:"stack,omitempty"`
+	Outer   bool       `json:"outer,omitempty"`
 
 	Offload *goroutineDocument `json:"offload,omitempty"`
 }
 
 func (t *tables) task(task *Task) taskDocument {
-	d := taskDocument{Task: task, Func: t.functions[task.Func], Waiting: task.Waiting, Stack: t.number(task.Stack)}
+	d := taskDocument{Task: task, Func: t.functions[task.Func], Waiting: task.Waiting, Stack: t.number(task.Stack), Outer: task.outer}
 	if task.Name != unnamed(task.ID) {
 		d.Name = task.Name
 	}
@@ -128,6 +129,7 @@ func sleepsFor(t *Task) string {
 // read returns the task as it was before it was written.
 func (d taskDocument) read() *Task {
 	t := d.Task
+	t.outer = d.Outer
 	if t.Name = d.Name; t.Name == "" {
 		t.Name = unnamed(t.ID)
 	}

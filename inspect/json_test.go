@@ -116,6 +116,7 @@ func TestSchema(t *testing.T) {
 	p.Loops[0].Tasks[0].Waiting = p.Loops[0].Tasks[0].What + " <more>"
 	p.Loops[1].Tasks[1].Stack = nil
 	p.Loops[0].Tasks[0].Parent, p.Loops[1].Tasks[0].Parent = 77, 0 // neither is the owner's host
+	p.Loops[0].Tasks[1].WaitOutside()
 	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"}}}, {Tasks: []*inspect.Task{}}}
 	root, seen := readSchema(t), make(map[string]bool)
 	for _, p := range []*inspect.Program{&p, &empty, {Loops: []*inspect.Loop{}}} {

@@ -188,6 +188,8 @@ type Task struct {
 	// Moved says that the task ran while the snapshot was taken, so its wait and its
 	// stack are not known.
 	Moved bool `json:"moved,omitempty"`
+
+	outer bool // the end of the scope that it opened last does not end its wait: that has another ctx
 }
 
 // A ScopeID names a scope: the one that the task Host has opened at a depth, 1

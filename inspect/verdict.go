@@ -172,12 +172,13 @@ func (p *Program) ends(ring []TaskID, name func(id TaskID) string) string {
 }
 
 // endOf returns the first deadline that ends the wait of one of some tasks: that of a scope that
-// it has opened, or that owns it, and so on outwards as far as the first Shield.
+// it has opened, or that owns it, and so on outwards as far as the first Shield. A wait with
+// another ctx is not ended by these, and that for a Group is by way of its tasks.
 func (l *Loop) endOf(ids []uint64) (first ending) {
 	find := l.byID()
 	for _, id := range ids {
 		i, ok := find(id)
-		if !ok {
+		if !ok || l.Tasks[i].outer {
 			continue
 		}
 		t, scopes := l.Tasks[i], l.Tasks[i].Scopes

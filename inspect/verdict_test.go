@@ -65,6 +65,7 @@ func TestVerdictEndings(t *testing.T) {
 	group, shield := inspect.Scope{Kind: "group"}, inspect.Scope{Kind: "shield"}
 	scopes := func(of ...inspect.Scope) []inspect.Scope { return of }
 	below := func(host uint64, depth int) *inspect.ScopeID { return &inspect.ScopeID{Host: host, Depth: depth} }
+	outside := func(t *inspect.Task) *inspect.Task { t.WaitOutside(); return t }
 	for name, c := range map[string]struct {
 		tasks []*inspect.Task
 		want  string
@@ -76,6 +77,8 @@ func TestVerdictEndings(t *testing.T) {
 			"; it ends by the Timeout of #2 b in 4s"},
 		"within a Shield": {[]*inspect.Task{{ID: 1, Name: "a", Scopes: scopes(timeout(time.Second), shield, timeout(2*time.Second))}, {ID: 2, Name: "b"}},
 			"; it ends by the Timeout of #1 a in 2s"},
+		"a wait with another ctx": {[]*inspect.Task{outside(&inspect.Task{ID: 1, Name: "a", Scopes: scopes(timeout(time.Second))}), {ID: 2, Name: "b", Scopes: scopes(timeout(2 * time.Second))}},
+			"; it ends by the Timeout of #2 b in 2s"},
 		"of an owner": {[]*inspect.Task{{ID: 1, Name: "a", Owner: below(3, 2)}, {ID: 2, Name: "b"},
 			{ID: 3, Name: "owner", Scopes: scopes(timeout(9*time.Second), group, timeout(time.Second)), Owner: below(4, 1)},
 			{ID: 4, Name: "root", Scopes: scopes(timeout(8*time.Second), timeout(time.Second))}},

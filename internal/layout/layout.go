@@ -181,6 +181,8 @@ const (
 	OffloadG    // uintptr, the runtime's record of that
 	OffloadSize
 
+	WorkerUnder // *Scope, the one whose cancellation ends the wait
+
 	Count
 )
 

@@ -108,6 +108,54 @@ var parts = map[string]func(b *builder){
 			return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error { return rondo.Shield(ctx, wait) })
 		})
 	},
+	"cycle of locks in a Timeout whose ctx the wait has not": func(b *builder) {
+		b.alive()
+		b.lockers(2, func(ctx context.Context, wait body) error {
+			return rondo.Timeout(ctx, 2*time.Hour, func(context.Context) error { return wait(ctx) })
+		})
+	},
+	"cycle of locks in a Timeout with a context around its ctx": func(b *builder) {
+		b.alive()
+		for i := range 2 {
+			b.truth.Ends[b.name(fmt.Sprint("locker", i))] = b.name("locker0")
+		}
+		b.lockers(2, func(ctx context.Context, wait body) error {
+			return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error { return wait(context.WithValue(ctx, new(int), 0)) })
+		})
+	},
+	"group in a Timeout": func(b *builder) {
+		b.alive()
+		for _, of := range []string{"host", "child"} {
+			b.truth.Ends[b.name(of)] = b.name("host")
+		}
+		b.start("host", func(ctx context.Context) error {
+			var m rondo.Mutex
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error {
+				return rondo.Group(ctx, func(g *rondo.Scope) error { b.in(g, "child", m.Lock); return nil })
+			})
+		})
+		b.stuck("host", "child")
+	},
+	// A Timeout does not end a call of next, and the sequence has the ctx outside of it.
+	"cycle through a Pull": func(b *builder) {
+		b.alive()
+		b.start("consumer", func(ctx context.Context) error {
+			var m rondo.Mutex
+			next, stop := rondo.Pull(ctx, func(func(int) bool) {
+				rondo.Current(ctx).SetName(b.name("source"))
+				_ = m.Lock(ctx)
+			})
+			defer stop()
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			return rondo.Timeout(ctx, 2*time.Hour, func(ctx context.Context) error { next(); return nil })
+		})
+		b.stuck("consumer", "source")
+	},
 	"lists of the program's own with words of Rondo's": func(b *builder) {
 		words := []string{"group", "next", "pull", "task", "limit", "select", "started tasks"}
 		word := words[b.rand.IntN(len(words))]
