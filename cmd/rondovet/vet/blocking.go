@@ -154,26 +154,43 @@ func (p *program) receive(f *function, n *ast.UnaryExpr) block {
 	return b
 }
 
-// filled reports whether f has closed a channel before, or sent to it: then a receive need
-// not block. For a range only closed counts.
+// filled reports whether f, or a function around it in which it runs, has closed a channel before,
+// or sent to it, or has waited for functions that do: then a receive need not block. For a range
+// only closed counts.
 func (p *program) filled(f *function, ch ast.Expr, closed bool) (filled bool) {
 	v := p.variable(ch)
 	if v == nil {
 		return false
 	}
-	f.inspectOwn(func(n ast.Node) bool {
+	before := ch.Pos()
+	fills := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SendStmt:
-			_, chosen := p.parents[n].(*ast.CommClause)
-			filled = filled || !closed && !chosen && n.Pos() < ch.Pos() && p.variable(n.Chan) == v
+			return !closed && p.variable(n.Chan) == v
 		case *ast.CallExpr:
 			id, ok := n.Fun.(*ast.Ident)
-			builtin := ok && p.info.Uses[id] == types.Universe.Lookup("close")
-			_, later := p.parents[n].(*ast.DeferStmt)
-			filled = filled || builtin && !later && n.Pos() < ch.Pos() && p.variable(n.Args[0]) == v
+			return ok && p.info.Uses[id] == types.Universe.Lookup("close") && p.variable(n.Args[0]) == v
 		}
-		return true
-	})
+		return false
+	}
+	for ; f != nil && !filled; f = f.outer {
+		f.inspectOwn(func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			_, later := p.parents[n].(*ast.DeferStmt)
+			switch {
+			case later || n.Pos() >= before:
+			case fills(n):
+				filled = true
+			case ok && call.End() <= before && p.callWaits(call):
+				ast.Inspect(call, func(n ast.Node) bool { filled = filled || fills(n); return true })
+			}
+			return true
+		})
+		if len(f.roles) > 0 {
+			break
+		}
+		before = f.node.Pos()
+	}
 	return filled
 }
 

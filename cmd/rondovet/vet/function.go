@@ -143,6 +143,17 @@ func (p *program) readValues(n ast.Node) {
 	case *ast.RangeStmt:
 		set(n.Key, nil)
 		set(n.Value, nil)
+	case *ast.FuncType:
+		for _, field := range n.Params.List {
+			for _, name := range field.Names {
+				set(name, nil) // by each caller
+			}
+		}
+	case *ast.Ident:
+		// Importers may set what is exported, and nobody imports package main.
+		if v, ok := p.info.Defs[n].(*types.Var); ok && v.Exported() && v.Pkg().Name() != "main" && (v.IsField() || v.Parent() == v.Pkg().Scope()) {
+			set(n, nil)
+		}
 	}
 }
 

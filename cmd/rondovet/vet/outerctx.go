@@ -162,14 +162,17 @@ func (p *program) used(f *function, v types.Object) bool {
 // shielded reports whether a variable is a ctx of context.WithoutCancel: it is there so
 // that nothing ends the wait.
 func (p *program) shielded(v types.Object) bool {
-	for _, value := range p.values[v] {
-		if call, ok := value.(*ast.CallExpr); ok {
-			if fn := calleeOf(p.info, call); fn != nil && idOf(fn) == "context.WithoutCancel" {
-				return true
-			}
-		}
+	return slices.ContainsFunc(p.values[v], p.withoutCancel)
+}
+
+// withoutCancel reports whether e is a call of context.WithoutCancel.
+func (p *program) withoutCancel(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
 	}
-	return false
+	fn := calleeOf(p.info, call)
+	return fn != nil && idOf(fn) == "context.WithoutCancel"
 }
 
 // naming is a fix that gives the parameter of f, which has no name, that of the outer ctx,

@@ -127,12 +127,7 @@ func (p *program) opens(fn *types.Func) bool {
 
 // unending reports whether a ctx is one of context.WithoutCancel.
 func (p *program) unending(ctx ast.Expr) bool {
-	call, ok := p.valueOf(ctx).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fn := calleeOf(p.info, call)
-	return fn != nil && idOf(fn) == "context.WithoutCancel"
+	return p.withoutCancel(ctx) || p.shielded(p.variable(ctx))
 }
 
 // writesConn reports whether a call writes to what is certainly a connection.

@@ -162,6 +162,71 @@ func filledToo(ctx context.Context) error {
 	return err
 }
 
+var errBusy = errors.New("busy")
+
+// places has room for some tasks at a time. Each gives its place back, which never waits.
+func places(ctx context.Context, sem chan bool) error {
+	select {
+	case sem <- true:
+	default:
+		return errBusy
+	}
+	defer func() { <-sem }()
+	return rondo.Yield(ctx)
+}
+
+// collected receives what tasks have sent that have ended.
+func collected(ctx context.Context) (sum int, err error) {
+	out, ended := make(chan int, 3), make(chan bool)
+	if err := rondo.Group(ctx, func(g *rondo.Scope) error {
+		defer close(ended)
+		for i := range 3 {
+			g.Go(func(ctx context.Context) error { out <- i; return rondo.Yield(ctx) })
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	<-ended
+	for range 3 {
+		sum += <-out
+	}
+	late := make(chan int, 1)
+	rondo.Go(ctx, func(ctx context.Context) error { late <- 1; return rondo.Yield(ctx) })
+	return sum + <-late, nil // want `a receive from a channel stops the loop`
+}
+
+// A Fetcher has a client that others may set.
+type Fetcher struct {
+	Client *http.Client
+	client *http.Client
+}
+
+// fetch uses the defaults of what its caller, or an importer, may set.
+func (f *Fetcher) fetch(ctx context.Context, c *http.Client, l net.Listener, pause func()) error {
+	if c == nil {
+		c = http.DefaultClient
+	}
+	if f.Client == nil {
+		f.Client = http.DefaultClient
+	}
+	if l == nil {
+		l, _ = net.Listen("tcp", ":0")
+	}
+	if pause == nil {
+		pause = func() { time.Sleep(1) }
+	}
+	pause()
+	if f.client == nil {
+		f.client = http.DefaultClient
+	}
+	_, first := c.Get("http://localhost")
+	_, second := f.Client.Get("http://localhost")
+	_, third := l.Accept()
+	_, fourth := f.client.Get("http://localhost") // want `http.Client.Get stops the loop`
+	return errors.Join(first, second, third, fourth, rondo.Yield(ctx))
+}
+
 // counted receives what is there, which a condition says; another channel's length says nothing.
 func counted(ctx context.Context, in, other chan int) error {
 	for len(in) > 0 {
