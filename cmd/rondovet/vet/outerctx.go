@@ -88,7 +88,7 @@ func (p *program) reportOuter(pass *analysis.Pass, r *reporter, f *function) {
 			return
 		}
 		v, ok := p.info.Uses[id].(*types.Var)
-		if ok && isCtx(v.Type()) && !contains(f.node, v.Pos()) && !p.shielded(v) && p.waitsWith(call, unused) {
+		if ok && isCtx(v.Type()) && !contains(f.node, v.Pos()) && !p.shielded(v) && !p.setIn(f, v) && p.waitsWith(call, unused) {
 			found = append(found, misuse{id, call})
 		}
 	})
@@ -108,6 +108,11 @@ func (p *program) reportOuter(pass *analysis.Pass, r *reporter, f *function) {
 		r.report(m.id, fix, "%s with %s, a ctx from outside, which the end of this %s does not reach: use %s",
 			types.ExprString(m.call.Fun), m.id.Name, nameOf(f.opener), use)
 	}
+}
+
+// setIn reports whether f sets a variable, perhaps to the ctx that it is given.
+func (p *program) setIn(f *function, v types.Object) bool {
+	return slices.ContainsFunc(p.values[v], func(value ast.Expr) bool { return value != nil && contains(f.node, value.Pos()) })
 }
 
 // inspectInner calls visit for each call in f, and in the literals in it that are handed

@@ -181,7 +181,7 @@ func (p *program) endless(f *function, n ast.Node) *ast.ForStmt {
 }
 
 // looks reports whether a loop can end in some other way than by the statement dropped:
-// it returns, breaks, or jumps.
+// it returns, breaks, jumps, panics, or ends the program.
 func (p *program) looks(loop *ast.ForStmt, dropped ast.Node) bool {
 	found := false
 	depth := 0
@@ -192,6 +192,8 @@ func (p *program) looks(loop *ast.ForStmt, dropped ast.Node) bool {
 			return false
 		case *ast.ReturnStmt:
 			found = true
+		case *ast.CallExpr:
+			found = found || p.noReturn(n)
 		case *ast.BranchStmt:
 			switch n.Tok.String() {
 			case "goto":
@@ -211,6 +213,15 @@ func (p *program) looks(loop *ast.ForStmt, dropped ast.Node) bool {
 	}
 	ast.Inspect(loop.Body, walk)
 	return found
+}
+
+// noReturn reports whether a call certainly does not return.
+func (p *program) noReturn(call *ast.CallExpr) bool {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok && p.info.Uses[id] == types.Universe.Lookup("panic") {
+		return true
+	}
+	fn := calleeOf(p.info, call)
+	return fn != nil && slices.Contains([]string{"os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln"}, idOf(fn))
 }
 
 // bodies returns the parts of a statement that a break without a label leaves.

@@ -49,6 +49,28 @@ func forever(ctx context.Context, q *rondo.Queue[int]) error {
 	}
 }
 
+// gives ends by a panic, and so does its task.
+func gives(ctx context.Context, q *rondo.Queue[int]) error {
+	for {
+		v, _ := q.Get(ctx)
+		if v == 0 {
+			panic("no value")
+		}
+	}
+}
+
+// exits ends with the program.
+func exits(ctx context.Context, q *rondo.Queue[int]) error {
+	for {
+		if v, err := q.Get(ctx); err != nil {
+			log.Fatal(err)
+			continue
+		} else if v == 0 {
+			log.Fatal("no value")
+		}
+	}
+}
+
 func goesOn(ctx context.Context, q *rondo.Queue[int]) error {
 	for {
 		v, err := q.Get(ctx)

@@ -100,6 +100,14 @@ func right(ctx context.Context, s store, background func(ctx context.Context)) e
 	})
 }
 
+// handed puts the inner ctx into a variable from outside.
+func handed(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		ctx = g
+		return rondo.Sleep(ctx, 1)
+	})
+}
+
 func nowhere() error {
 	return rondo.Run(context.Background(), func(ctx context.Context) error {
 		return rondo.Timeout(context.TODO(), 1, helper.Pause) // want `rondo.Timeout with context.TODO\(\), which belongs to no loop`
