@@ -1,10 +1,14 @@
 package inspect
 
 // Step 4 of reading a loop: tasks and their workers are read once more, and what may be of
-// two moments is dropped. A cycle is believed only if none of its tasks has moved since it
-// was read: then there was a moment in which all of them waited.
+// two moments is dropped. A cycle is believed only if no task has moved, since it was read, that
+// is in it or could wake one of it: then there was a moment in which all of them waited.
 
-import "github.com/rondo-go/rondo/internal/layout"
+import (
+	"slices"
+
+	"github.com/rondo-go/rondo/internal/layout"
+)
 
 // ownersOf returns for each task the number of the one that owns the list in which it
 // waits: what holds a lock, or is joined. The number is read with the list, because
@@ -161,89 +165,94 @@ func (t *Task) forget() {
 	t.Stack, t.Cut, t.Partial, t.Goroutine, t.Thread, t.Scopes = nil, false, false, 0, 0, nil
 }
 
-// rings returns the cycles of tasks that go through more than one loop. readers has
-// that of each loop of the snapshot.
-func (p *Program) rings(readers []*reader) [][]*member {
-	var out [][]*member
-	for _, ring := range p.across() {
-		lasts := true
-		for i, r := range readers {
-			var tasks []*Task
-			for _, t := range ring {
-				if t.loop == i {
-					tasks = append(tasks, t.task)
-				}
-			}
-			lasts = lasts && (len(tasks) == 0 || r.wait(tasks))
-		}
-		if lasts {
+// rings returns the cycles of tasks that go through more than one loop. readers has that of each
+// loop of the snapshot.
+func (p *Program) rings(readers []*reader) (out [][]*member) {
+	far := slices.ContainsFunc(p.Loops, func(l *Loop) bool {
+		return slices.ContainsFunc(l.Tasks, func(t *Task) bool { return t.Elsewhere != nil })
+	})
+	if !far {
+		return nil
+	}
+	for _, ring := range lasting(p.Loops, readers) {
+		if slices.ContainsFunc(ring, func(n *member) bool { return n.loop != ring[0].loop }) {
 			out = append(out, ring)
 		}
 	}
 	return out
 }
 
-// lasting returns those of the cycles whose tasks all wait as they did when they
-// were read.
-func (r *reader) lasting(l *Loop, cycles [][]uint64) [][]uint64 {
-	if len(cycles) == 0 {
-		return nil
-	}
-	byID := make(map[uint64]*Task, len(l.Tasks))
-	for _, t := range l.Tasks {
-		byID[t.ID] = t
-	}
-	var out [][]uint64
-	for _, cycle := range cycles {
-		tasks := make([]*Task, len(cycle))
-		for i, id := range cycle {
-			tasks[i] = byID[id]
+// cycles returns the cycles of tasks of the loop.
+func (r *reader) cycles(l *Loop) (out [][]uint64) {
+	for _, cycle := range lasting([]*Loop{l}, []*reader{r}) {
+		ids := make([]uint64, len(cycle))
+		for i, n := range cycle {
+			ids[i] = n.task.ID
 		}
-		if r.wait(tasks) {
-			out = append(out, cycle)
-		}
+		out = append(out, ids)
 	}
 	return out
 }
 
-// wait reports whether all of the tasks wait as they did when they were read. The
-// count of switches says that it is still the same wait; only what holds a lock may
-// have changed meanwhile.
-func (r *reader) wait(tasks []*Task) bool {
-	addrs, workers := make([]uint64, len(tasks)), make([]uint64, len(tasks))
-	for i, t := range tasks {
-		if t.Moved {
-			return false
+// lasting returns the cycles of some loops all of whose grounds wait as they did when they were
+// read: a task that was read before another may have gone on by the time of that one. readers has
+// that of each loop.
+func lasting(loops []*Loop, readers []*reader) [][]*member {
+	cycles, grounds := tangles(loops, nil)
+	moved := make(map[*Task]bool)
+	for i, r := range readers {
+		var tasks []*Task
+		for _, m := range grounds {
+			if m.loop == i {
+				tasks = append(tasks, m.task)
+			}
 		}
-		addrs[i] = r.ring.of(t.ID)
+		r.noteMoved(tasks, moved)
 	}
-	for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
-		if t.b != nil {
-			workers[i] = t.uint64(layout.TaskWorker)
+	if len(moved) > 0 {
+		cycles, _ = tangles(loops, moved)
+	}
+	return cycles
+}
+
+// noteMoved notes those of the tasks that do not wait as they did when they were read. The count of
+// switches says that it is still the same wait; only what holds a lock may have changed meanwhile.
+func (r *reader) noteMoved(tasks []*Task, moved map[*Task]bool) {
+	for part := range slices.Chunk(tasks, r.portion) {
+		addrs, workers := make([]uint64, len(part)), make([]uint64, len(part))
+		at := make(map[uint64]*Task, len(part))
+		for i, t := range part {
+			addrs[i], moved[t] = r.ring.of(t.ID), true
+			at[addrs[i]] = t
+		}
+		for i, t := range r.many(addrs, r.size(layout.TaskSize)) {
+			if t.b != nil {
+				workers[i] = t.uint64(layout.TaskWorker)
+			}
+		}
+		one := *r
+		one.tasks, one.kept, one.columns = nil, nil, columnRoom{}
+		one.readTasks(addrs, workers)
+		one.readHolds(one.tasks, func(i int) string { return at[one.tasks[i].addr].What })
+		for _, s := range one.tasks {
+			if t := at[s.addr]; one.waitsStill(s, t) {
+				delete(moved, t)
+			}
 		}
 	}
-	one := *r
-	one.tasks, one.kept, one.columns = nil, nil, columnRoom{}
-	one.readTasks(addrs, workers)
-	if len(one.tasks) != len(tasks) {
+}
+
+// waitsStill reports whether s, which was read anew, waits as t says.
+func (r *reader) waitsStill(s *seen, t *Task) bool {
+	if s.task.uint64(layout.TaskID) != t.ID {
 		return false
 	}
-	one.readHolds(one.tasks, func(i int) string { return tasks[i].What })
-	for i, s := range one.tasks {
-		t := tasks[i]
-		if t.heldBack() {
-			if s.task.byte(layout.TaskState) != stateNew || s.task.uint64(layout.TaskID) != t.ID {
-				return false
-			}
-			continue
-		}
-		if s.worker.b == nil || s.task.uint64(layout.TaskID) != t.ID || s.task.byte(layout.TaskState) != stateWaiting ||
-			s.worker.uint64(layout.WorkerSwitches) != t.Switches {
-			return false
-		}
-		if id, _ := one.awaited(&seen{info: t, worker: s.worker, list: s.list, owner: s.owner, hold: s.hold}, "").task(); id != t.On && t.What != selecting {
-			return false
-		}
+	if t.heldBack() {
+		return s.task.byte(layout.TaskState) == stateNew
 	}
-	return true
+	if s.worker.b == nil || s.task.byte(layout.TaskState) != stateWaiting || s.worker.uint64(layout.WorkerSwitches) != t.Switches {
+		return false
+	}
+	id, _ := r.awaited(&seen{info: t, worker: s.worker, list: s.list, owner: s.owner, hold: s.hold}, "").task()
+	return id == t.On || t.What == selecting
 }

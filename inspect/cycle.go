@@ -5,24 +5,7 @@ package inspect
 // cancellation; where that is not certain there is none. confirm.go tells which of them lasted. A
 // loop says the same of its own tasks by the same rules, when it is in deadlock (tangle.go).
 
-import (
-	"slices"
-
-	"github.com/rondo-go/rondo/internal/waits"
-)
-
-// tangled returns the tasks of the loop that wait for each other: one cycle for each strongly
-// connected part of the graph whose edges go from a task to those that it waits for.
-func (l *Loop) tangled() (out [][]uint64) {
-	for _, cycle := range tangles([]*Loop{l}) {
-		ids := make([]uint64, len(cycle))
-		for i, n := range cycle {
-			ids[i] = n.task.ID
-		}
-		out = append(out, ids)
-	}
-	return out
-}
+import "github.com/rondo-go/rondo/internal/waits"
 
 // A member is a task and the number of its loop in the snapshot.
 type member struct {
@@ -41,31 +24,41 @@ type web struct {
 	free  []int            // nodes that something else may wake
 }
 
-// tangles returns the tasks of some loops that wait for each other in cycles.
-func tangles(loops []*Loop) (out [][]*member) {
+// tangles returns the tasks of some loops that wait for each other in cycles, but for those that
+// have moved, and all the tasks that must be stuck for that: each that could end one of the waits.
+func tangles(loops []*Loop, moved map[*Task]bool) (out [][]*member, grounds []*member) {
 	w := &web{loops: loops, needs: make(map[int][]int)}
 	for i, l := range loops {
 		at := make(map[uint64]int)
 		w.at = append(w.at, at)
 		for _, t := range l.Tasks {
-			if t.needy() {
+			if t.needy() && !moved[t] {
 				at[t.ID] = len(w.nodes)
 				w.nodes = append(w.nodes, &member{i, t})
 			}
 		}
 	}
 	if len(w.nodes) == 0 {
-		return nil
+		return nil, nil
 	}
 	w.link()
+	var todo []int
 	for _, cycle := range waits.Tangles(w.needs, w.free) {
 		ring := make([]*member, len(cycle))
 		for i, n := range cycle {
 			ring[i] = w.nodes[n]
 		}
-		out = append(out, ring)
+		out, todo = append(out, ring), append(todo, cycle...)
 	}
-	return out
+	for seen := make(map[int]bool); len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !seen[n] {
+			seen[n] = true
+			grounds, todo = append(grounds, w.nodes[n]), append(todo, w.needs[n]...)
+		}
+	}
+	return out, grounds
 }
 
 // needy reports whether only tasks that are known can end the wait of t, apart from its
@@ -191,22 +184,6 @@ func (w *web) linkScopes(loop int, l *Loop) {
 
 // unclear stands for the loop of a name that several loops have.
 const unclear = -1
-
-// across returns the cycles through several loops.
-func (p *Program) across() (out [][]*member) {
-	far := slices.ContainsFunc(p.Loops, func(l *Loop) bool {
-		return slices.ContainsFunc(l.Tasks, func(t *Task) bool { return t.Elsewhere != nil })
-	})
-	if !far {
-		return nil
-	}
-	for _, ring := range tangles(p.Loops) {
-		if slices.ContainsFunc(ring, func(n *member) bool { return n.loop != ring[0].loop }) {
-			out = append(out, ring)
-		}
-	}
-	return out
-}
 
 // ids returns the names of the tasks in rings.
 func (p *Program) ids(rings [][]*member) [][]TaskID {

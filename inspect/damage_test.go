@@ -84,7 +84,7 @@ func imageable(p *inspect.Program, mode string) bool {
 			return false
 		}
 	}
-	return tasks == map[string]int{"waits": 11, "shared": 12}[mode] || mode == "ring" && len(p.Rings) == 1
+	return tasks == map[string]int{"waits": 11, "shared": 12, "choice": 4}[mode] || mode == "ring" && len(p.Rings) == 1
 }
 
 // atRest reports whether all tasks of a loop wait, or may not begin because of a limit.

@@ -145,12 +145,15 @@ func (t *Target) Home() string { return t.layouts[0].home }
 func (p *Program) AskGoroutines() { p.askGoroutines() }
 
 // Tangled returns the tasks of some loops that wait for each other.
-func Tangled(loops ...*Loop) [][]TaskID { return (&Program{Loops: loops}).ids(tangles(loops)) }
+func Tangled(loops ...*Loop) [][]TaskID {
+	cycles, _ := tangles(loops, nil)
+	return (&Program{Loops: loops}).ids(cycles)
+}
 
 // Across is Tangled for cycles that go through several loops only.
 func Across(loops ...*Loop) [][]TaskID {
 	p := &Program{Loops: loops}
-	return p.ids(p.across())
+	return p.ids(p.rings(nil))
 }
 
 // SortLoops puts the loops in order.

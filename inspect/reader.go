@@ -188,7 +188,7 @@ func (r *reader) once() (*Loop, bool) {
 	}
 	r.costs(l, after)
 	l.Deadlock = r.deadlock(before, after)
-	l.Cycles = r.lasting(l, l.tangled())
+	l.Cycles = r.cycles(l)
 	l.Held = r.held(l, before, after)
 	l.Busy = l.Uptime - l.Idle
 	if l.Running == 0 && l.Ready == 0 && l.Held == nil {

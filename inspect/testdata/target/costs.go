@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	modes["costs"], modes["locks"], modes["shared"] = costs, locks, shared
+	modes["costs"], modes["locks"], modes["shared"], modes["choice"] = costs, locks, shared, choice
 }
 
 // compute keeps the loop for a while.
@@ -141,6 +141,35 @@ func shared(ctx context.Context) error {
 				return nil
 			})
 		})
+		ready()
+		return rondo.Sleep(g, time.Hour)
+	})
+}
+
+// choice has a task with a lock that waits for two tasks in a Select, both of which want the lock.
+func choice(ctx context.Context) error {
+	return rondo.Group(ctx, func(g *rondo.Scope) error {
+		var m rondo.Mutex
+		var one, two *rondo.Task
+		var has, begun rondo.Event
+		g.Go(func(ctx context.Context) error {
+			if err := m.Lock(ctx); err != nil {
+				return err
+			}
+			has.Set()
+			if err := begun.Wait(ctx); err != nil {
+				return err
+			}
+			_, err := rondo.Select(ctx, one.WaitCase(), two.WaitCase())
+			return err
+		}).SetName("chooser")
+		if err := has.Wait(g); err != nil {
+			return err
+		}
+		one, two = g.Go(m.Lock), g.Go(m.Lock)
+		one.SetName("one")
+		two.SetName("two")
+		begun.Set()
 		ready()
 		return rondo.Sleep(g, time.Hour)
 	})
