@@ -155,11 +155,11 @@ func firstAndLast(name string) (first, last *inspect.Program, err error) {
 	}
 	defer f.Close()
 	for p, err := range inspect.ReadRecording(bufio.NewReader(f)) {
-		if err != nil && last == nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		if err != nil && last != nil && errors.Is(err, io.ErrUnexpectedEOF) {
+			break // Its writing was interrupted.
 		}
 		if err != nil {
-			break // Its writing was interrupted.
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if first == nil {
 			first = p

@@ -102,13 +102,22 @@ func TestDiffFiles(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	broken := write("broken", 0, before)
+	text, err := os.ReadFile(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, append(append(bytes.Clone(text), '<'), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, args := range map[string][]string{
-		"a file is missing":     {"diff"},
-		"one argument too many": {"diff", one, two, one},
-		"has one snapshot only": {"diff", one},
-		"has no snapshot":       {"diff", empty},
-		"there is no snapshot":  {"diff", filepath.Join(dir, "none")},
-		"not a snapshot":        {"diff", write("bad", 9, before)},
+		"broken: not a snapshot": {"diff", broken, two},
+		"a file is missing":      {"diff"},
+		"one argument too many":  {"diff", one, two, one},
+		"has one snapshot only":  {"diff", one},
+		"has no snapshot":        {"diff", empty},
+		"there is no snapshot":   {"diff", filepath.Join(dir, "none")},
+		"not a snapshot":         {"diff", write("bad", 9, before)},
 	} {
 		if status, _, err := invoke(args...); status == exitDone || !strings.Contains(err, want) {
 			t.Errorf("%v: status %d, %q; want %q", args, status, err, want)
