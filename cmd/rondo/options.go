@@ -6,6 +6,7 @@ package main
 import (
 	"flag"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,6 +107,16 @@ func (o *options) parse(args []string) (rest []string, err error) {
 		return nil, usagef(`--%s needs a value; "rondo %s --help" says which`, name, o.verb)
 	}
 	return nil, usagef(`there is no flag %s; "rondo %s --help" lists the flags`, given, o.verb)
+}
+
+// given returns which of some flags the command line has, or "".
+func (o *options) given(names ...string) (name string) {
+	o.set.Visit(func(f *flag.Flag) {
+		if name == "" && slices.Contains(names, f.Name) {
+			name = f.Name
+		}
+	})
+	return name
 }
 
 // parseAll is parse for a verb that takes nothing but flags.

@@ -71,6 +71,12 @@ func runPs(c *console, args []string) error {
 	if l.json && ch.group != "" {
 		return usagef("it is either --json, which has each task, or --group")
 	}
+	if name := l.given("columns", "sort"); name != "" && ch.group != "" {
+		return usagef("with --group there are no rows of tasks: leave out --%s", name)
+	}
+	if l.json && ch.fields != nil {
+		return usagef("with --json there is all of each task: leave out --columns")
+	}
 	p, err := l.take(inspect.Options{Goroutines: true, Stacks: l.json || ch.group == string(inspect.ByStack)})
 	if err != nil {
 		return err

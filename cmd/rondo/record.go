@@ -64,6 +64,9 @@ func runRecord(c *console, args []string) error {
 	if err := l.parse(args); err != nil {
 		return err
 	}
+	if name := l.given("every", "for", "stacks"); name != "" && last > 0 {
+		return usagef("with --last there are no snapshots: leave out --%s", name)
+	}
 	if last > 0 {
 		return l.flight(c, last)
 	}
