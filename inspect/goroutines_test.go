@@ -153,6 +153,21 @@ func sameCalls(stack []inspect.Frame, printed []goinspect.Frame) bool {
 	return len(calls) == 0
 }
 
+// TestGoroutinesWithoutMain: the list of goroutines is found also if the first one has ended, and
+// another one has its record.
+func TestGoroutinesWithoutMain(t *testing.T) {
+	t.Parallel()
+	target := open(t, start(t, build{name: "bare", folder: "./testdata/bare"}.program(t), "exit"))
+	p := shot(t, target, inspect.Options{Goroutines: true})
+	of := make(map[string]int)
+	for _, g := range p.Goroutines {
+		of[g.Func]++
+	}
+	if p.NoGoroutines != "" || of["main.others"] != 1 || of["main.others.func1"] != 3 || of["runtime.main"] != 0 {
+		t.Errorf("there are %v, %q; want others and three of its own", of, p.NoGoroutines)
+	}
+}
+
 // TestGoroutinesOfCore: a core of a program without Rondo has them too, and what looks for loops
 // only refuses it.
 func TestGoroutinesOfCore(t *testing.T) {

@@ -10,6 +10,8 @@ package goinspect
 // all coroutines of a program. What it leads to is believed only if it is a
 // goroutine, by the pointer to itself that each has.
 
+import "slices"
+
 // coroWords is how many words at the end of a coroutine's stack are searched.
 const coroWords = 16
 
@@ -171,8 +173,10 @@ func (p *Program) Resumed(known []Goroutine) (map[uint64]Goroutine, bool) {
 }
 
 // goroutines returns the records of all goroutines, from the runtime's allgs: the
-// slice among its variables whose first element is the goroutine with the number
-// 1.
+// slice among its variables whose first element is the goroutine with the number 1.
+// If there is none, that one has ended, as in a library that a program of C has
+// loaded, and its record has become another's: then it is the first slice of goroutines one of
+// which certainly waits.
 func (p *Program) goroutines() []uint64 {
 	if p.allgs == 0 {
 		p.allgs = p.findAllgs()
@@ -200,6 +204,7 @@ func (p *Program) goroutines() []uint64 {
 const maxVariables = 64 << 20
 
 func (p *Program) findAllgs() uint64 {
+	other := uint64(0)
 	for _, m := range p.modules {
 		const piece = 1 << 20
 		for from := uint64(0); from < min(m.bss.n, maxVariables); from += piece {
@@ -218,11 +223,27 @@ func (p *Program) findAllgs() uint64 {
 				if g == 0 || g%8 != 0 {
 					continue
 				}
-				if s, ok := p.readG(Goroutine{Record: g, ID: 1}); ok && s.id == 1 {
+				if s, ok := p.readG(Goroutine{Record: g}); ok && s.id == 1 {
 					return at[i]
+				} else if ok && other == 0 && p.anyWaits(at[i]) {
+					other = at[i]
 				}
 			}
 		}
 	}
-	return 0
+	return other
+}
+
+// anyWaits reports whether one of the first few goroutines in a slice waits where a goroutine can:
+// by a wrong layout, what is there could pass for one that is dead.
+func (p *Program) anyWaits(list uint64) bool {
+	head := p.words([]uint64{list, list + 8})
+	at := make([]uint64, min(head[1], 16))
+	for i := range at {
+		at[i] = head[0] + 8*uint64(i)
+	}
+	return slices.ContainsFunc(p.words(at), func(record uint64) bool {
+		g, ok := p.readG(Goroutine{Record: record})
+		return ok && g.state == Waiting && p.plausible(&g)
+	})
 }
