@@ -326,7 +326,7 @@ func (p *program) readHandlers(n ast.Node) {
 		if call, ok := e.(*ast.CallExpr); ok && p.moves(call) {
 			return false
 		}
-		if f := p.functionOf(e); f != nil && isHandler(p.info.TypeOf(e)) {
+		if f := p.handlerOf(e); f != nil {
 			f.roles[task], f.handler = true, true
 		}
 		id, ok := e.(*ast.Ident)
@@ -340,7 +340,7 @@ func (p *program) readHandlers(n ast.Node) {
 					continue
 				}
 				if mux, ok := ast.Unparen(sel.X).(*ast.Ident); ok && p.objectOf(mux) == p.objectOf(id) {
-					if f := p.functionOf(call.Args[1]); f != nil {
+					if f := p.handlerOf(call.Args[1]); f != nil {
 						f.roles[task] = true
 					}
 				}
@@ -348,6 +348,23 @@ func (p *program) readHandlers(n ast.Node) {
 		}
 		return true
 	})
+}
+
+// handlerOf returns the function of this package that an expression is or has as a handler of
+// net/http: a function, or the ServeHTTP of its type; or nil.
+func (p *program) handlerOf(e ast.Expr) *function {
+	t := p.info.TypeOf(e)
+	if t == nil {
+		return nil
+	}
+	if isHandler(t) {
+		return p.functionOf(e)
+	}
+	method, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP")
+	if fn, ok := method.(*types.Func); ok {
+		return p.byObject[fn.Origin()]
+	}
+	return nil
 }
 
 // isHandler reports whether t is a handler function of net/http.

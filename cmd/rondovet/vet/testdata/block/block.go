@@ -33,7 +33,9 @@ func serve(ctx context.Context, db *sql.DB) error {
 	mux.Handle("/files/", httptask.Blocking(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		time.Sleep(1) // on a goroutine
 	})))
+	mux.Handle("/site", &site{})
 	other := http.NewServeMux()
+	other.Handle("/elsewhere", &moved{})
 	other.HandleFunc("/", plain)
 	go http.ListenAndServe(":1", other)
 	web := httptask.Server{HTTP: http.Server{Handler: mux}}
@@ -47,6 +49,18 @@ func serve(ctx context.Context, db *sql.DB) error {
 		return server.Serve(g, l)
 	})
 }
+
+// A site is a handler for a task, and moved one for a goroutine.
+type (
+	site  struct{}
+	moved struct{}
+)
+
+func (*site) ServeHTTP(http.ResponseWriter, *http.Request) {
+	time.Sleep(1) // want `time.Sleep stops the loop`
+}
+
+func (*moved) ServeHTTP(http.ResponseWriter, *http.Request) { time.Sleep(1) }
 
 func page(http.ResponseWriter, *http.Request) {
 	time.Sleep(1) // want `time.Sleep stops the loop`
@@ -111,7 +125,7 @@ func (r *room) say(ctx context.Context, text string) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, c := range r.conns {
-		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 111: the next task that locks it stops the loop: use rondo.RWMutex`
+		if _, err := c.Write([]byte(text)); err != nil { // want `c.Write waits while r.mu, a sync.RWMutex, is locked in line 125: the next task that locks it stops the loop: use rondo.RWMutex`
 			return err
 		}
 	}
@@ -132,7 +146,7 @@ func (r *room) join(ctx context.Context, c net.Conn) error {
 func (r *room) literal(ctx context.Context) error {
 	r.mu.Lock()
 	defer func() { r.mu.Unlock() }()
-	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 133`
+	return rondo.Sleep(ctx, 1) // want `rondo.Sleep waits while r.mu, a sync.RWMutex, is locked in line 147`
 }
 
 // elsewhere is called by no task.

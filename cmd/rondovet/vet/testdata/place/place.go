@@ -33,3 +33,14 @@ func callbacks(ctx context.Context, t *rondo.Task) {
 		_ = rondo.Sleep(c.Context(), 1) // want `rondo.Sleep in a callback`
 	}}
 }
+
+func handed(ctx context.Context, q *rondo.Queue[int], f *rondo.Future[int], e *rondo.Event) {
+	go e.Set()                         // want `rondo.Event.Set in a goroutine that is not a task: use Post or Submit, or set a Future`
+	time.AfterFunc(time.Second, e.Set) // want `rondo.Event.Set in a goroutine`
+	_ = rondo.OffloadFunc(ctx, q.Join) // want `rondo.Queue.Join in a goroutine`
+	go func() {
+		go q.Close() // want `rondo.Queue.Close in a goroutine`
+	}()
+	go f.Set(1)
+	go socket.Dial(ctx, "tcp", "localhost:1")
+}
