@@ -151,13 +151,23 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 		x.mu.Unlock()
 		return 0, http.ErrBodyReadAfterClose
 	}
+	ok := false
 	if !x.lanes[reading].busy {
-		if n, err, ok := b.take(p); ok {
-			x.mu.Unlock()
-			return n, err
-		}
+		n, err, ok = b.take(p)
 	}
 	x.mu.Unlock()
+	if !ok {
+		n, err = x.readOn(p)
+	}
+	if err == io.EOF {
+		x.showTrailer()
+	}
+	return n, err
+}
+
+// readOn is the part of Read that may wait.
+func (x *exchange) readOn(p []byte) (n int, err error) {
+	b := &x.body
 	failure := x.do(reading, func() error {
 		ok := false
 		if n, err, ok = b.take(p); ok {
@@ -178,9 +188,6 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 	if failure != nil {
 		err = failure
 	}
-	if err == io.EOF {
-		x.showTrailer()
-	}
 	return n, err
 }
 
@@ -188,9 +195,7 @@ func (r bodyReader) Read(p []byte) (n int, err error) {
 func (x *exchange) showTrailer() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.own.Trailer == nil {
-		x.own.Trailer = x.request.Trailer
-	}
+	x.own.Trailer = x.request.Trailer
 }
 
 // Close closes the body, which may wait for some of the rest of it. The next Read

@@ -314,6 +314,11 @@ var sameRows = []sameRow{
 		b, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%q %v %v", b, err, r.Trailer)
 	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "0", "Sum: 7", "") + get},
+	{name: "chunked, an unannounced trailer, read in parts", handler: func(w http.ResponseWriter, r *http.Request) {
+		for n, err := 0, error(nil); err == nil; fmt.Fprint(w, n, err, r.Trailer) {
+			n, err = r.Body.Read(make([]byte, 3))
+		}
+	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "0", "Sum: 7", "") + get},
 	{name: "chunked, malformed", handler: func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%q %v", b, err)
