@@ -43,6 +43,8 @@ var hostile = []struct {
 	{"the same, closed", []string{"POST /close HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, false,
 		"HTTP/1.1 200 OK\r\nDate: DATE\r\nContent-Length: 10\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n<nil> true"},
 	{"the same, and the handler panics", []string{"POST /abort HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"}, false, ""},
+	{"too long a body for the options of the server", []string{lines("OPTIONS * HTTP/1.1", "Host: h", "Content-Length: 4097", "") + strings.Repeat("x", 4097)}, true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nDate: DATE\r\nConnection: close\r\n\r\n"},
 	{"more than the length", []string{"GET /long HTTP/1.1\r\nHost: h\r\n\r\n"}, true,
 		"HTTP/1.1 200 OK\r\nContent-Length: 700\r\nDate: DATE\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" + strings.Repeat("x", 700)},
 }

@@ -447,6 +447,8 @@ var sameRows = []sameRow{
 		send: lines("GET / HTTP/1.1", "Host: !$%&()*+,-.:;='[]_~09azAZ", "!#$%&'*+-.^_`|~09azAZ: a", "")},
 	{name: "no character of a host", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.Host) },
 		send: lines("GET / HTTP/1.1", "Host: a/b", ""), closes: true},
+	{name: "options of the server", handler: func(w http.ResponseWriter, r *http.Request) { say(w, r.RequestURI) },
+		send: lines("OPTIONS * HTTP/1.1", "Host: h", "Content-Length: 4096", "") + strings.Repeat("x", 4096) + get},
 	{name: "malformed request", handler: func(w http.ResponseWriter, r *http.Request) {}, send: "GET\r\n\r\n", closes: true},
 }
 
