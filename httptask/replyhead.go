@@ -108,9 +108,7 @@ func (w *reply) head(first []byte) {
 // whether that is anything.
 func (w *reply) announceTrailers(s fieldSet) (any bool) {
 	for i := range s {
-		if strings.HasPrefix(s[i].key, http.TrailerPrefix) {
-			s[i].dropped, any = true, true
-		}
+		any = any || strings.HasPrefix(s[i].key, http.TrailerPrefix) // no token, so it is not sent here
 		if s[i].key != "Trailer" || s[i].empty {
 			continue
 		}

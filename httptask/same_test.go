@@ -159,11 +159,22 @@ var sameRows = []sameRow{
 		w.WriteHeader(500)
 	}, send: get, closes: true, log: "http: superfluous response.WriteHeader call from F"},
 	{name: "trailers", handler: func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Trailer", "Sum")
+		w.Header().Set("Trailer", "Sum, If-Match, Host")
 		say(w, "x")
-		w.Header().Set("Sum", "1")
+		for _, name := range []string{"Sum", "If-Match", "Host"} { // the others are no trailers
+			w.Header().Set(name, "1")
+		}
 		w.Header().Set(http.TrailerPrefix+"Late", "2")
 		w.(http.Flusher).Flush()
+	}, send: get},
+	{name: "a trailer that is set early", handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(http.TrailerPrefix+"Late", "2")
+		say(w, "x")
+	}, send: get},
+	{name: "fields with all names of a character", handler: func(w http.ResponseWriter, r *http.Request) {
+		for b := range 256 {
+			w.Header()[string([]byte{byte(b)})] = []string{"x"}
+		}
 	}, send: get},
 	{name: "informational", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</style.css>")
