@@ -336,7 +336,7 @@ var sameRows = []sameRow{
 	}, send: lines("POST / HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "5", "hello", "zzz", "", ""), closes: true},
 	{name: "continue", handler: func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%q %v", b, err)
+		fmt.Fprintf(w, "%q %v %v", b, err, r.Context().Err())
 	}, send: post("hello", "Expect: 100-continue")},
 	{name: "continue, said by the handler", handler: func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusContinue)
