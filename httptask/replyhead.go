@@ -137,9 +137,6 @@ var noTrailers = []string{
 func (w *reply) decideConnection(s fieldSet, add *addedFields) {
 	keeps := w.n.engine.keepsAlive()
 	connection, has := s.get("Connection")
-	if sent, _ := s.get("Content-Length"); w.keep10 && keeps && sent != "" && connection == "keep-alive" {
-		w.closes = false
-	}
 	if w.keep10 && (w.req.Method == http.MethodHead || w.length != -1 || !bodyAllowed(w.status)) {
 		if !has {
 			add.connection = "keep-alive"
