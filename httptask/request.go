@@ -194,9 +194,8 @@ var hostBytes, tokenBytes [256]bool
 func init() {
 	for b := range 256 {
 		alnum := b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-		ascii := b > ' ' && b < 127
-		hostBytes[b] = alnum || ascii && strings.IndexByte("!$%&()*+,-.:;='[]_~", byte(b)) >= 0
-		tokenBytes[b] = alnum || ascii && strings.IndexByte("!#$%&'*+-.^_`|~", byte(b)) >= 0
+		hostBytes[b] = alnum || strings.IndexByte("!$%&()*+,-.:;='[]_~", byte(b)) >= 0
+		tokenBytes[b] = alnum || strings.IndexByte("!#$%&'*+-.^_`|~", byte(b)) >= 0
 	}
 }
 
