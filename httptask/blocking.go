@@ -67,11 +67,7 @@ func serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 
 // measures reports whether h is an http.ServeMux that has a handler of net/http/pprof answer r.
 func measures(h http.Handler, r *http.Request) bool {
-	for depth := 0; depth < 10; depth++ {
-		mux, ok := h.(*http.ServeMux)
-		if !ok {
-			break
-		}
+	for mux, ok := h.(*http.ServeMux); ok; mux, ok = h.(*http.ServeMux) {
 		h, _ = mux.Handler(r)
 	}
 	const profiler = "net/http/pprof"
