@@ -179,8 +179,8 @@ func (s *Server) removeEngine(e *engine) {
 
 // Stats returns the counters of the connections that the Server serves itself; those that
 // net/http serves are not counted. A panic of a handler counts in Errors and in Panics, unless
-// it is http.ErrAbortHandler. Counters of limits that only a socket.Server has are 0. Any
-// goroutine may call it; it never suspends.
+// it is http.ErrAbortHandler. PeerClosed, and the counters of limits that only a socket.Server
+// has, are 0. Any goroutine may call it; it never suspends.
 func (s *Server) Stats() socket.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,10 +193,8 @@ func (s *Server) Stats() socket.Stats {
 
 func sum(a, b socket.Stats) socket.Stats {
 	return socket.Stats{
-		Accepted: a.Accepted + b.Accepted, Open: a.Open + b.Open,
-		RefusedByAddr: a.RefusedByAddr + b.RefusedByAddr, RefusedByRate: a.RefusedByRate + b.RefusedByRate,
-		Handshakes: a.Handshakes + b.Handshakes, Silent: a.Silent + b.Silent, Idle: a.Idle + b.Idle,
-		PeerClosed: a.PeerClosed + b.PeerClosed, Errors: a.Errors + b.Errors, Panics: a.Panics + b.Panics,
+		Accepted: a.Accepted + b.Accepted, Open: a.Open + b.Open, Handshakes: a.Handshakes + b.Handshakes,
+		Errors: a.Errors + b.Errors, Panics: a.Panics + b.Panics,
 	}
 }
 
