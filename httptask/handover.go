@@ -21,7 +21,6 @@ func (n *connection) handOver(early []byte) error {
 	if len(early) > 0 {
 		c = &begun{Conn: c, early: early}
 	}
-	n.taken = true
 	added := false
 	defer func() {
 		if !added { // ConnState has panicked, or called Goexit
