@@ -234,7 +234,6 @@ func (w *reply) quiet() bool { return w.calls.Load() == over }
 // on. The connection ends, and the client sees that the answer is cut.
 func (w *reply) strand() {
 	w.x.stranded = true
-	w.unwatch()
 	w.reset()
 	w.removeForm()
 }
