@@ -18,7 +18,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/errtree"
@@ -49,21 +48,13 @@ func (x *exchange) newWriter() http.ResponseWriter {
 // not block while no call is in the lanes.
 func isPlain(w http.ResponseWriter) bool {
 	t := reflect.TypeOf(w)
-	if plain, ok := plainTypes.Load(t); ok {
-		return plain.(bool)
-	}
-	named := t
 	if t.Kind() == reflect.Pointer {
-		named = t.Elem()
+		t = t.Elem()
 	}
 	// The last two are those of HTTP/2, until Go 1.26 and from Go 1.27 on. Another name
 	// costs two hand-overs, and nothing else.
-	plain := named.PkgPath() == "net/http" && slices.Contains([]string{"response", "http2responseWriter", "http2ResponseWriter"}, named.Name())
-	plainTypes.Store(t, plain)
-	return plain
+	return t.PkgPath() == "net/http" && slices.Contains([]string{"response", "http2responseWriter", "http2ResponseWriter"}, t.Name())
 }
-
-var plainTypes sync.Map // from reflect.Type to bool
 
 type writer struct {
 	x     *exchange
