@@ -636,25 +636,41 @@ var errSevered = errors.New("severed")
 
 func (severed) Write([]byte) (int, error) { return 0, errSevered }
 
-// TestWriteAfterFailedFlush: when a Flush could not pass on what is kept, each later Write fails
-// too.
-func TestWriteAfterFailedFlush(t *testing.T) {
-	run(t, func(ctx context.Context) error {
-		h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := io.WriteString(w, "kept"); err != nil {
-				t.Errorf("Write: %v", err)
+// TestWriteAfterFailure: when what is kept, or a large Write, could not be passed on, each later
+// Write fails too.
+func TestWriteAfterFailure(t *testing.T) {
+	f, err := os.Open("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, pass := range map[string]func(w http.ResponseWriter) error{
+		"Flush":       func(w http.ResponseWriter) error { return http.NewResponseController(w).Flush() },
+		"large Write": func(w http.ResponseWriter) error { _, err := w.Write(make([]byte, 100_000)); return err },
+		"file":        func(w http.ResponseWriter) error { _, err := io.Copy(w, f); return err },
+	} {
+		for _, kept := range []string{"", "kept", strings.Repeat("kept", 1000)} { // the last one in two pieces
+			if name != "large Write" && kept == "" {
+				continue // nothing is passed on
 			}
-			if err := http.NewResponseController(w).Flush(); !errors.Is(err, errSevered) {
-				t.Errorf("Flush: %v", err)
-			}
-			if n, err := io.WriteString(w, "lost"); n != 0 || !errors.Is(err, errSevered) {
-				t.Errorf("Write after Flush: %d, %v", n, err)
-			}
-		}))
-		return away(ctx, func() error {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(severed{w, w}, httptest.NewRequest(http.MethodGet, "/", nil))
-			return nil
-		})
-	})
+			run(t, func(ctx context.Context) error {
+				h := httptask.Handler(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if _, err := io.WriteString(w, kept); err != nil {
+						t.Errorf("Write: %v", err)
+					}
+					if err := pass(w); !errors.Is(err, errSevered) {
+						t.Errorf("%s: %v", name, err)
+					}
+					if n, err := io.WriteString(w, "lost"); n != 0 || !errors.Is(err, errSevered) {
+						t.Errorf("Write after %d bytes and a failed %s: %d, %v", len(kept), name, n, err)
+					}
+				}))
+				return away(ctx, func() error {
+					w := httptest.NewRecorder()
+					h.ServeHTTP(severed{w, w}, httptest.NewRequest(http.MethodGet, "/", nil))
+					return nil
+				})
+			})
+		}
+	}
 }

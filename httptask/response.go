@@ -89,7 +89,8 @@ func (r *response) fill(at, n int, whole bool) {
 	r.held += n
 }
 
-// emit gives what is kept to net/http. The lane for writing is the caller's.
+// emit gives what is kept to net/http. If that fails, nothing is kept any more. The lane for
+// writing is the caller's.
 func (r *response) emit(w http.ResponseWriter) error {
 	if r.kept == nil || len(*r.kept) == 0 {
 		return nil
@@ -99,6 +100,7 @@ func (r *response) emit(w http.ResponseWriter) error {
 	*r.kept, r.cuts = rest[:0], cuts[:0]
 	for _, cut := range cuts {
 		if _, err := w.Write(rest[at:cut]); err != nil {
+			r.direct = true
 			return err
 		}
 		at = cut
@@ -107,6 +109,7 @@ func (r *response) emit(w http.ResponseWriter) error {
 		return nil
 	}
 	_, err := w.Write(rest[at:])
+	r.direct = r.direct || err != nil
 	return err
 }
 

@@ -95,7 +95,6 @@ func write[T []byte | string](w *writer, p T) (int, error) {
 	var n int
 	err := x.do(writing, func() error {
 		if err := r.emit(x.writer); err != nil {
-			r.direct = true
 			return err
 		}
 		if r.takes(len(p)) && len(p) <= netsOwn {
@@ -310,7 +309,6 @@ func (x *exchange) flush() error {
 	return x.do(writing, func() error {
 		r := &x.response
 		if err := r.emit(x.writer); err != nil {
-			r.direct = true
 			return err
 		}
 		err := x.control().Flush()
