@@ -387,6 +387,37 @@ func TestBodyOfMiddleware(t *testing.T) {
 	}
 }
 
+// A closeHook is a body whose Close calls a function.
+type closeHook struct {
+	io.Reader
+	close func() error
+}
+
+func (b closeHook) Close() error { return b.close() }
+
+// TestCloseOfMiddleware: a handler that closes its body closes that of a middleware around Handler,
+// and gets its error.
+func TestCloseOfMiddleware(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		h := httptask.Handler(ctx, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if err := r.Body.Close(); err != errHere {
+				t.Errorf("Close: %v", err)
+			}
+			if n, err := r.Body.Read(make([]byte, 1)); n != 0 || err != http.ErrBodyReadAfterClose {
+				t.Errorf("Read after Close: %d, %v", n, err)
+			}
+		}))
+		closed := 0
+		body := closeHook{strings.NewReader("unread"), func() error { closed++; return errHere }}
+		r := httptest.NewRequest("POST", "/", body)
+		r.ContentLength = -1 // it is not read ahead
+		if err := newWire().serve(ctx, h, r); err != nil || closed != 1 {
+			t.Errorf("closed %d times: %v", closed, err)
+		}
+		return nil
+	})
+}
+
 // A brokenDeadlines is the ResponseWriter of a middleware whose deadlines end in a panic, or by a
 // Goexit.
 type brokenDeadlines struct {
