@@ -20,6 +20,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/peer"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -487,6 +488,26 @@ func TestLengthOfHandler(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// TestLogOfServerPanics: what a Server cannot log, because ErrorLog panics, goes to OnError, once,
+// and the loop goes on.
+func TestLogOfServerPanics(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	var got []string
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) { got = append(got, err.Error()) }}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		s := &httptask.Server{HTTP: http.Server{ErrorLog: newLog(nil), Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}}
+		s.HTTP.ErrorLog.SetOutput(panicking{})
+		return serving(ctx, s, func(ctx context.Context, address string) error {
+			return away(ctx, func() error { _, err := talk(address, sameRow{send: get, closes: true}); return err })
+		})
+	})
+	if err != nil || len(got) != 1 || !strings.Contains(got[0], "no room") || !strings.Contains(got[0], "boom") {
+		t.Errorf("Run: %v; OnError: %q", err, got)
+	}
 }
 
 // TestLogPanics: the error of a task of a handler goes to OnError if ErrorLog panics, and the loop
