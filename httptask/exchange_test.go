@@ -625,6 +625,44 @@ func TestHijackOnGoroutine(t *testing.T) {
 	})
 }
 
+// TestAfterTaken: when a handler that has taken its connection over has ended, what it has left
+// behind sets no deadline by the request's writer any more.
+func TestAfterTaken(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	for _, panics := range []bool{false, true} {
+		s := &httptask.Server{HTTP: http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go func() {
+				defer c.Close()
+				<-r.Context().Done()
+				control := http.NewResponseController(w)
+				if control.SetReadDeadline(time.Time{}) == nil || control.SetWriteDeadline(time.Time{}) == nil {
+					t.Errorf("the handler panics: %v; a deadline was set later", panics)
+				}
+				say(c, "over")
+			}()
+			if panics {
+				panic(http.ErrAbortHandler)
+			}
+		})}}
+		inTasks(t, s, func(ctx context.Context, address string) error {
+			return away(ctx, func() error {
+				got, err := talk(address, sameRow{send: get, closes: true})
+				if got != "over" {
+					t.Errorf("the handler panics: %v; the client got %q", panics, got)
+				}
+				return err
+			})
+		})
+	}
+}
+
 // TestAfterHijack: a handler that has taken its connection over gets an error for what it does
 // with the answer, of a Server and behind net/http. net/http panics there.
 func TestAfterHijack(t *testing.T) {
