@@ -111,6 +111,35 @@ func TestGoroutines(t *testing.T) {
 	})
 }
 
+// A slowTransport is a RoundTripper that answers after a moment of real time.
+type slowTransport struct{}
+
+func (slowTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	for range 1000 {
+		runtime.Gosched()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// TestRequestTakesNoTime: while the goroutine of a request works, the time of a simulation stands
+// still.
+func TestRequestTakesNoTime(t *testing.T) {
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
+		client := &http.Client{Transport: httptask.Transport(ctx, slowTransport{})}
+		sleeper := rondo.Go(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+		start := rondo.Now(ctx)
+		for range 2 {
+			if _, err := client.Get("http://server/"); err != nil {
+				t.Error(err)
+			}
+		}
+		if passed := rondo.Now(ctx).Sub(start); passed != 0 {
+			t.Errorf("%v have passed", passed)
+		}
+		sleeper.Cancel(nil)
+	})
+}
+
 // sendBack sends a text and wants it back.
 func sendBack(ctx context.Context, client *http.Client, text string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://server/", strings.NewReader(text))
