@@ -373,14 +373,18 @@ func TestShutdownOfTwoListeners(t *testing.T) {
 }
 
 // TestShutdownInHead: a client that has sent a part of a request, its first one or a later one, or
-// of a handshake, and never sends the rest, does not keep a Shutdown from its end.
+// of a handshake, and never sends the rest, does not keep a Shutdown from its end. If it sends the
+// rest of its first request in time, it is answered.
 func TestShutdownInHead(t *testing.T) {
 	certificate, _ := certificate()
 	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
 		cryptotest.SetGlobalRandom(t, 1)
 		done := false
 		w.Host("server", func(ctx context.Context) error {
-			for _, sent := range []struct{ whole, part string }{{"", "GET / HTTP/1.1\r\n"}, {get, "GE"}, {"", "\x16\x03\x01"}} {
+			for _, sent := range []struct{ whole, part, rest, want string }{
+				{part: "GET / HTTP/1.1\r\n"}, {part: "GE"}, {whole: get, part: "GE"}, {part: "\x16\x03\x01"},
+				{part: "GET / HTTP/1.1\r\n", rest: "Host: h\r\n\r\n", want: "HTTP/1.1 404 Not Found"},
+			} {
 				s := &httptask.Server{HTTP: http.Server{Handler: http.NotFoundHandler(), WriteTimeout: 24 * time.Hour}}
 				l, err := socket.Listen(ctx, "tcp", ":80")
 				if err != nil {
@@ -408,11 +412,15 @@ func TestShutdownInHead(t *testing.T) {
 				}
 				say(c, sent.part)
 				_ = rondo.Sleep(ctx, time.Second)
-				if err := s.Shutdown(ctx); err != nil {
-					return err
-				}
-				if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
+				ended := rondo.Go(ctx, s.Shutdown)
+				_ = rondo.Sleep(ctx, time.Second)
+				say(c, sent.rest)
+				got, err := io.ReadAll(c)
+				if answer, _, _ := strings.Cut(string(got), "\r\n"); answer != sent.want || err != nil {
 					t.Errorf("after %q, the client gets %q, %v", sent, got, err)
+				}
+				if err := ended.Wait(ctx); err != nil {
+					return err
 				}
 				_ = served.Wait(ctx)
 			}
