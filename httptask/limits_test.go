@@ -53,6 +53,7 @@ var timeLimits = []struct {
 	{"a head has the limit of the request", limits{ReadTimeout: 10 * time.Second}, []said{{0, "GET /"}}, "400 Bad Request", 10 * time.Second},
 	{"a body has no limit", limits{ReadHeaderTimeout: 10 * time.Second}, []said{{0, postOf2}, {30 * time.Minute, "ab"}, {0, "GET /"}}, "2 ok.400 Bad Request", 30*time.Minute + 10*time.Second},
 	{"a body does not end", limits{ReadTimeout: 10 * time.Second}, []said{{0, postOf2}, {9 * time.Second, "a"}}, "1 late.", 10 * time.Second},
+	{"a body has the limit of the request", limits{ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}, []said{{0, postOf2}, {30 * time.Second, "a"}}, "1 late.", time.Minute},
 	{"no limit", limits{}, []said{{30 * time.Minute, get}}, "0 ok.", time.Hour},
 	{"no second request", limits{IdleTimeout: 10 * time.Second}, []said{{time.Minute, get}}, "0 ok.", 70 * time.Second},
 	{"no third request", limits{IdleTimeout: 10 * time.Second}, []said{{0, get}, {9 * time.Second, get}}, "0 ok.0 ok.", 19 * time.Second},
