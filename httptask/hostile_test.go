@@ -141,6 +141,32 @@ func TestBodyClosedElsewhere(t *testing.T) {
 	})
 }
 
+// TestCannotTellClient: a handler is cancelled if its client cannot be told to send the body.
+func TestCannotTellClient(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		failed := http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
+		if err := r.Context().Err(); failed != nil || err != nil {
+			t.Errorf("at first: %v, %v", failed, err)
+		}
+		n, err := r.Body.Read(make([]byte, 3))
+		if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || r.Context().Err() != context.Canceled {
+			t.Errorf("Read returned %d, %v; the ctx has %v", n, err, r.Context().Err())
+		}
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			got, err := talk(address, sameRow{send: post("abc", "Expect: 100-continue"), closes: true})
+			if got != "" {
+				t.Errorf("the client got %q", got)
+			}
+			return err
+		})
+	})
+}
+
 // TestLeavesAfterBodyReadElsewhere: a goroutine reads a long body to its end, and then the client
 // leaves: the handler is cancelled. Each round takes another moment between the two.
 func TestLeavesAfterBodyReadElsewhere(t *testing.T) {
