@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rondo-go/rondo/httptask"
@@ -69,4 +70,25 @@ func TestCopyToHalfClosed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBlockingHalfClosed: a goroutine that a handler waits for answers a client that has ended its
+// side.
+func TestBlockingHalfClosed(t *testing.T) {
+	h := httptask.Blocking(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		_, err := io.WriteString(w, "hello")
+		if err := errors.Join(err, http.NewResponseController(w).Flush()); err != nil {
+			t.Error(err)
+		}
+	}))
+	inTasks(t, &httptask.Server{HTTP: http.Server{Handler: h}}, func(ctx context.Context, address string) error {
+		return away(ctx, func() error {
+			got, err := talk(address, sameRow{send: "GET / HTTP/1.0\r\n\r\n", half: true, closes: true})
+			if !strings.HasSuffix(got, "\r\n\r\nhello") {
+				t.Errorf("the answer is %q", got)
+			}
+			return err
+		})
+	})
 }
