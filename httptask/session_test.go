@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/httptask"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/internal/peer"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -289,4 +291,48 @@ func TestSessionEnd(t *testing.T) {
 			break
 		}
 	}
+}
+
+// TestSessionIsFree: a session keeps nothing of a call that has ended in memory.
+func TestSessionIsFree(t *testing.T) {
+	if !peer.Watches {
+		return // net/http has the connections
+	}
+	var scopes []weak.Pointer[rondo.Scope]
+	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			err = httptask.Session(r.Context(), func(ctx context.Context, in *bufio.Reader) error {
+				scopes = append(scopes, weak.Make(ctx.(*rondo.Scope)))
+				line, err := in.ReadString('\n')
+				say(c, line)
+				return err
+			})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})}}
+	inTasks(t, s, func(ctx context.Context, address string) error {
+		c := connect(t, address)
+		defer c.Close()
+		err := away(ctx, func() error {
+			from := bufio.NewReader(c)
+			say(c, get)
+			for range 2 {
+				say(c, "hello\n")
+				if line, err := from.ReadString('\n'); line != "hello\n" || err != nil {
+					return fmt.Errorf("%q, %w", line, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if !leak.Collected(func() bool { return scopes[0].Value() == nil }) {
+			t.Error("the scope of a call is still in memory after the next one")
+		}
+		return nil
+	})
 }
