@@ -176,3 +176,34 @@ func slowly(ctx context.Context, address string, all []said) (got string, end ti
 	_ = speaker.Wait(ctx)
 	return got, end, nil
 }
+
+// TestTellIdle: what the program writes to an idle connection has no limit left from the answer
+// before it.
+func TestTellIdle(t *testing.T) {
+	const told = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\ntold"
+	sim.Config{Seeds: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		w.Host("server", func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":80")
+			if err != nil {
+				return err
+			}
+			s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(takesTime), WriteTimeout: 10 * time.Second}}
+			s.HTTP.ConnState = func(c net.Conn, state http.ConnState) {
+				if state != http.StateIdle {
+					return
+				}
+				rondo.Go(ctx, func(ctx context.Context) error {
+					_ = rondo.Sleep(ctx, time.Minute)
+					_, err := io.WriteString(c, told)
+					return errors.Join(err, c.Close())
+				})
+			}
+			return s.Serve(ctx, l)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		got, _, err := slowly(ctx, "server:80", []said{{0, get}})
+		if got != "0 ok.told" || err != nil {
+			t.Errorf("the client gets %q, %v", got, err)
+		}
+	})
+}
