@@ -286,7 +286,7 @@ func TestHijackTLS(t *testing.T) {
 }
 
 // TestNoTLS: a client that speaks HTTP without TLS is told so, as by net/http. It and one that
-// leaves go to the log.
+// leaves go to the log, and are counted.
 func TestNoTLS(t *testing.T) {
 	log := new(logbook)
 	s, _ := secured(nil)
@@ -311,8 +311,8 @@ func TestNoTLS(t *testing.T) {
 		})
 		return errors.Join(err, until(ctx, func() bool { return strings.Count(log.String(), "TLS handshake error from") == 2 }))
 	})
-	if !strings.Contains(log.String(), "client sent an HTTP request to an HTTPS server") {
-		t.Errorf("the log: %q", log)
+	if n := s.Stats().Handshakes; n != 2 || !strings.Contains(log.String(), "client sent an HTTP request to an HTTPS server") {
+		t.Errorf("%d handshakes have failed; the log: %q", n, log)
 	}
 }
 
