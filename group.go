@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo/internal/errtree"
+	"github.com/rondo-go/rondo/internal/stacks"
 	"github.com/rondo-go/rondo/internal/stdctx"
 )
 
@@ -224,13 +225,19 @@ func open(ctx context.Context, s *Scope, deadline int64, body func(s *Scope) err
 	w := t.worker
 	outer := w.inner
 	w.inner = s
-	defer s.unwind(t, outer)
+	defer s.unwind(w, outer)
 	if err = body(s); err != nil {
 		s.fail(s.judge(err))
 	}
-	t.pays(s.loop) // at the end, because body must be called at once
-	s.join(t)
-	w.inner = outer
+	t, may := s.leaver()
+	if !may {
+		panic("rondo: " + stacks.CalledAs() + " whose body, in a coroutine, has returned in a callback or on a goroutine that is not a task of the loop: resume the coroutine in a task")
+	}
+	if t != nil {
+		t.pays(s.loop) // at the end, because body must be called at once
+		s.join(t)
+	}
+	w.leave(s, outer)
 	err = s.result()
 	s.end()
 	return err

@@ -15,6 +15,7 @@ package rondo
 // and the scopes that they have opened below it (TestLeavingCancels).
 
 import (
+	"cmp"
 	"context"
 	"unsafe"
 
@@ -134,7 +135,7 @@ func (s *Scope) end() {
 			x.unwatch()
 		}
 		if x.deadline != nil {
-			x.deadline.Cancel()
+			x.deadline.stop()
 		}
 	}
 	s.dissolve()
@@ -314,6 +315,35 @@ func (s *Scope) join(t *Task) {
 		s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
 		s.closeDependants(t)
 	}
+}
+
+// leaver returns the task that leaves s, and reports whether the caller may leave s. The task is
+// the running one: another than the host if s was opened in a coroutine that another task has
+// resumed since. It is nil after the end of the loop, with which all tasks of s have ended.
+func (s *Scope) leaver() (t *Task, may bool) {
+	if s.runs() {
+		return s.host, true
+	}
+	if l := s.loop; l.inside() {
+		return l.current, l.current != nil
+	}
+	return nil, s.loop.inbox.Closed()
+}
+
+// leave records that the task of w leaves s. outer was the innermost scope when s was opened.
+// Coroutines may leave scopes in another order than that in which they were opened: a scope that
+// is not below s stays the innermost one, and if outer was left, it is the next one above that the
+// task has opened. If w has another task by now, nothing changes.
+func (w *worker) leave(s, outer *Scope) {
+	for p := w.inner; p != s; p = p.parent {
+		if p == nil {
+			return
+		}
+	}
+	for outer != nil && (outer.closed || outer.host != w.job) {
+		outer = outer.parent
+	}
+	w.inner = cmp.Or(outer, &w.job.scope)
 }
 
 // depend makes d a dependant of s. Until endDependant, the owner of its task does not count

@@ -146,11 +146,16 @@ func (h *Handle) Cancel() bool {
 		return false
 	}
 	h.loop.mustBeInside("Handle.Cancel")
+	h.stop()
+	return true
+}
+
+// stop keeps the callback from running.
+func (h *Handle) stop() {
 	h.fn = nil
 	if h.timerIndex != 0 {
 		h.loop.timers.Remove(h.timerIndex)
 	}
-	return true
 }
 
 // When returns the time for which the callback was set.

@@ -156,16 +156,24 @@ func (w *worker) surviveGoexit() {
 // unwind is deferred by open. If s has not ended, t is unwinding: the body of s has panicked or
 // called Goexit, or a callback that ran on this stack has. Then unwind cancels the tasks of s,
 // waits for them, and ends s.
-func (s *Scope) unwind(t *Task, outer *Scope) {
+//
+// Like open, it may run in another task than s was opened in.
+func (s *Scope) unwind(w *worker, outer *Scope) {
 	if s.closed {
 		return
 	}
-	defer s.unwind(t, outer) // see the head of this file
-	s.loop.markUnwinding(t)
-	s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
-	s.join(t)
-	t.worker.inner = outer
-	s.passErrors(t)
+	t, may := s.leaver()
+	if !may {
+		return // nothing can wait for the tasks of s here
+	}
+	defer s.unwind(w, outer) // see the head of this file
+	if t != nil {
+		s.loop.markUnwinding(t)
+		s.cancel(&cancellation{err: context.Canceled, cause: context.Canceled, origin: s, silent: true})
+		s.join(t)
+		s.passErrors(t)
+	}
+	w.leave(s, outer)
 	s.end()
 }
 

@@ -6,6 +6,7 @@ package kerneltest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/coro"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/sim"
 )
@@ -170,7 +172,192 @@ func leftBehind(ctx context.Context, cleaned *[]error) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		defer func() { *cleaned = append(*cleaned, rondo.Yield(ctx)) }()
 		if rondo.Yield(ctx) == nil {
-			yield(1)
+			_ = rondo.Timeout(ctx, time.Hour, func(context.Context) error { yield(1); return nil })
+		}
+	}
+}
+
+// TestScopeOfCoroutineThatMoves: a scope that a task has opened in a coroutine is left in the task
+// that resumes the coroutine then, which waits for the tasks of the scope; also if the first task
+// has ended, and its goroutine runs another one.
+func TestScopeOfCoroutineThatMoves(t *testing.T) {
+	for name, nest := range nests {
+		for what, then := range map[string]func(ctx context.Context) error{
+			"stays":     func(ctx context.Context) error { return rondo.Sleep(ctx, time.Minute) },
+			"ends":      nothing,
+			"is ending": endsLate,
+		} {
+			for _, stops := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, the task %s, stops %t", name, what, stops), func(t *testing.T) {
+					sim.Explore(t, func(ctx context.Context) { moveInScope(t, ctx, nest, then, stops) })
+				})
+			}
+		}
+	}
+}
+
+// endsLate leaves behind a Pull, whose end its task waits for.
+func endsLate(ctx context.Context) error {
+	next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
+		yield(1)
+		_ = rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Minute) })
+	})
+	next()
+	return nil
+}
+
+// moveInScope has a task open a Group in a coroutine, and then call a function. The caller stops
+// the coroutine or goes on with it.
+func moveInScope(t *testing.T, ctx context.Context, nest func(iter.Seq[int]) (func() (int, bool), func()), then func(ctx context.Context) error, stops bool) {
+	running := 0
+	next, stop := nest(func(yield func(int) bool) {
+		defer func() {
+			if running != 0 {
+				t.Error("Group has returned before its task")
+			}
+		}()
+		more := false
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			running++
+			g.Go(func(ctx context.Context) error {
+				defer func() { running-- }()
+				return rondo.Sleep(ctx, time.Second)
+			})
+			more = yield(1)
+			return nil
+		})
+		if more {
+			yield(2)
+		}
+	})
+	defer stop()
+	var opened, done rondo.Event
+	opener := rondo.Go(ctx, func(ctx context.Context) error {
+		next()
+		opened.Set()
+		return then(ctx)
+	})
+	err := errors.Join(opened.Wait(ctx), rondo.Yield(ctx))
+	other := rondo.Go(ctx, func(ctx context.Context) error {
+		err := done.Wait(ctx)
+		if in := kernel.Of(ctx).Task().Scope(); in != ctx {
+			t.Error("the task that came later is in a scope of another")
+		}
+		return err
+	})
+	err = errors.Join(err, rondo.Yield(ctx))
+	if stops {
+		stop()
+	} else if v, _ := next(); v != 2 {
+		t.Errorf("the second value is %d", v)
+	}
+	done.Set()
+	if err := errors.Join(err, opener.Wait(ctx), other.Wait(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestScopesOfCoroutinesInAnyOrder: scopes that a task opens in coroutines may be left in another
+// order. A wait without a ctx belongs to the one that was opened last of those that are open.
+func TestScopesOfCoroutinesInAnyOrder(t *testing.T) {
+	for name, nest := range nests {
+		run(t, func(ctx context.Context) error {
+			is := func(when string, want context.Context) {
+				if in := kernel.Of(ctx).Task().Scope(); in != want {
+					t.Errorf("%s, %s: the innermost scope is another one", name, when)
+				}
+			}
+			// opens returns what opens a scope and leaves it, in a coroutine.
+			var inner context.Context
+			opens := func(ctx context.Context) (next func() (int, bool), stop func()) {
+				return nest(func(yield func(int) bool) {
+					more := false
+					_ = rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error { inner = ctx; more = yield(1); return nil })
+					if more {
+						yield(2)
+					}
+				})
+			}
+			next, stop := opens(ctx)
+			defer stop()
+			next()
+			is("opened", inner)
+			_ = rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+				is("opened later", ctx)
+				next()
+				is("the earlier one left", ctx)
+				return nil
+			})
+			is("both left", ctx)
+
+			_ = rondo.Timeout(ctx, time.Hour, func(context.Context) error {
+				next, stop = opens(ctx)
+				next()
+				return nil
+			})
+			is("the outer one left", inner)
+			stop()
+			is("both left, the outer one first", ctx)
+
+			_ = rondo.Timeout(ctx, time.Hour, func(ctx context.Context) error {
+				next, stop = opens(ctx)
+				next()
+				return nil
+			})
+			is("left with all that is below", ctx)
+			stop()
+			is("left below", ctx)
+
+			next, stop = opens(ctx)
+			return rondo.Go(ctx, func(own context.Context) error {
+				next()
+				_ = rondo.Timeout(own, time.Hour, func(context.Context) error { next(); return nil })
+				is("left the one with the ctx of another task", own)
+				stop()
+				return nil
+			}).Wait(ctx)
+		})
+	}
+}
+
+// TestScopeOfCoroutineIsLeftInTask: the body of a scope that was opened in a coroutine must not
+// return where nothing can wait for the tasks of the scope.
+func TestScopeOfCoroutineIsLeftInTask(t *testing.T) {
+	if !readsRecords {
+		return
+	}
+	const want = "Group whose body, in a coroutine, has returned in a callback or on a goroutine that is not a task of the loop"
+	for name, resume := range map[string]func(ctx context.Context, next func()) error{
+		"a callback": func(ctx context.Context, next func()) error { rondo.LoopOf(ctx).CallSoon(next); return forever(ctx) },
+		"a goroutine": func(ctx context.Context, next func()) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error { next(); return nil })
+		},
+		"a task of another loop": func(ctx context.Context, next func()) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				return rondo.Run(context.Background(), func(context.Context) error { next(); return nil })
+			})
+		},
+	} {
+		ended := false
+		text := panicOf(func() {
+			_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+				next, stop := iter.Pull(func(yield func(int) bool) {
+					_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+						g.Go(func(ctx context.Context) error { defer func() { ended = true }(); return forever(ctx) })
+						yield(1)
+						return nil
+					})
+				})
+				defer stop()
+				next()
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+				return resume(ctx, func() { next() })
+			})
+		})
+		if !strings.Contains(text, want) || !ended {
+			t.Errorf("%s: panic %q; the task of the scope has ended: %t", name, text, ended)
 		}
 	}
 }
