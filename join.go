@@ -202,7 +202,7 @@ func (w *across) subscribe(mine *Loop) {
 	}
 	answer := new(answer) // a case that waits again gets another one
 	w.answer = answer
-	wake := func() { _ = mine.post(func() { w.list.Wake() }) }
+	wake := func() { _ = mine.post(func() { w.list.WakeAll() }) }
 	w.stop, _ = w.theirs.whenResolved(w.awaited, answer, wake)
 	w.forget = w.theirs.inbox.AtEnd(func() {
 		if answer.give(w.theirs.lastOutcome(w.call, w.awaited)) {
@@ -222,15 +222,23 @@ func (w *across) unsubscribe(answered bool) {
 	}
 }
 
-// acrossCase is across as a case of a Select. result returns the result after an
-// answer without an error.
+// acrossCase is across as a case of a Select, or of several: of all that wait with it, the first
+// subscribes, and the last unsubscribes. If that one takes another case when the answer is under
+// way, the answer is for the next Select. result returns the result after an answer without an
+// error.
 type acrossCase struct {
 	across
-	done   func() bool
-	result func() error
+	waiting int
+	done    func() bool
+	result  func() error
 }
 
 func (c *acrossCase) Try(context.Context, any) (bool, error) {
+	if c.answer != nil {
+		if given, _ := c.answer.Get(); given {
+			return true, c.outcome()
+		}
+	}
 	if c.done == nil || !c.done() {
 		return false, nil
 	}
@@ -238,14 +246,24 @@ func (c *acrossCase) Try(context.Context, any) (bool, error) {
 }
 
 func (c *acrossCase) Begin(ctx context.Context) (*WaitList, Reason) {
-	c.subscribe(scopeOf(ctx).loop)
+	if c.waiting++; c.waiting == 1 {
+		c.subscribe(scopeOf(ctx).loop)
+	}
 	return &c.list, Reason{What: "another loop"}
 }
 
 func (c *acrossCase) End(_ any, woken bool) error {
-	if c.unsubscribe(woken); !woken {
+	if c.waiting--; c.waiting == 0 {
+		c.unsubscribe(woken)
+	}
+	if !woken {
 		return nil
 	}
+	return c.outcome()
+}
+
+// outcome returns the result of the case after the answer.
+func (c *acrossCase) outcome() error {
 	if _, err := c.answer.Get(); err != nil || c.result == nil {
 		return err
 	}
@@ -253,7 +271,7 @@ func (c *acrossCase) End(_ any, woken bool) error {
 }
 
 // WaitCase is Wait as a case of a Select. The task may belong to another loop. That loop has to
-// be asked, so such a case is never ready at the call.
+// be asked, so such a case is not ready at the call, unless an earlier Select with it has asked.
 func (t *Task) WaitCase() Case {
 	l := t.scope.loop
 	if l == nil {

@@ -295,3 +295,58 @@ func TestErrorBehindAFutureThatWasSet(t *testing.T) {
 		}
 	}
 }
+
+// TestCaseOfAnotherLoopAgain: a case that waits for a task of another loop may be in several
+// Selects. One that takes another case leaves the error to the others, and to a later one, also if
+// it does so when the answer is under way.
+func TestCaseOfAnotherLoopAgain(t *testing.T) {
+	for _, underWay := range []bool{false, true} {
+		run(t, func(ctx context.Context) error {
+			var begin rondo.Event
+			failed, release := make(chan struct{}), make(chan struct{})
+			l := rondo.LoopOf(ctx)
+			task := rondo.Go(ctx, func(ctx context.Context) error {
+				_ = begin.Wait(ctx)
+				l.CallSoon(func() { close(failed); <-release }) // until then nobody gets another answer
+				return errBroken
+			})
+			fail := func() { _ = l.Post(begin.Set); <-failed }
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				return rondo.Run(context.Background(), func(ctx context.Context) error {
+					if err := selectAgain(ctx, task.WaitCase(), underWay, fail, func() { close(release) }); err != errBroken {
+						t.Errorf("answer under way: %t: Select returned %v", underWay, err)
+					}
+					return nil
+				})
+			})
+		})
+	}
+}
+
+// selectAgain has a Select with the case end take another case, before fail is called or when the
+// answer of fail is under way. It returns the result of another Select with end.
+func selectAgain(ctx context.Context, end rondo.Case, underWay bool, fail, release func()) error {
+	var other rondo.Event
+	first := rondo.Go(ctx, selects(end, other.WaitCase()))
+	second := first
+	if !underWay {
+		second = rondo.Go(ctx, selects(end))
+	}
+	if err := rondo.Yield(ctx); err != nil {
+		return err
+	}
+	if underWay {
+		fail()
+		other.Set()
+		second = rondo.Go(ctx, selects(end))
+		soon := rondo.LoopOf(ctx).CallSoon
+		_ = rondo.LoopOf(ctx).Post(func() { soon(func() { soon(release) }) }) // behind the answer
+	} else {
+		other.Set()
+		first.OnDone(func() { fail(); release() })
+	}
+	if err := first.Wait(ctx); err != nil {
+		return errors.Join(errStop, err)
+	}
+	return second.Wait(ctx)
+}
