@@ -34,13 +34,20 @@ type Server interface {
 //
 // If no signals are given, they are SIGINT, which is Ctrl-C, and SIGTERM. If serving
 // fails without a signal, Serve returns that error; if ctx is cancelled, the cause, and
-// nothing gets any grace. An error of Shutdown is returned, but not that the grace was
-// over. Serve suspends the task. It panics if a signal is nil or cannot be caught.
+// nothing gets any grace. If it is cancelled already, Serve closes l. An error of Shutdown
+// is returned, but not that the grace was over. Serve suspends the task. It panics if a
+// signal is nil or cannot be caught.
 func Serve(ctx context.Context, s Server, l net.Listener, grace time.Duration, sigs ...os.Signal) error {
 	if s == nil {
 		panic("rondo: signals.Serve with a nil Server")
 	}
 	check("Serve", sigs)
+	if err := rondo.Check(ctx); err != nil {
+		if l != nil && rondo.Current(ctx) != nil {
+			_ = l.Close() // as s does if ctx is cancelled a moment later
+		}
+		return err
+	}
 	var f first
 	defer f.release()
 	return rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -102,6 +102,31 @@ func TestServeCancelled(t *testing.T) {
 	})
 }
 
+// TestServeCancelledBefore: a listener is closed also if ctx is cancelled already.
+func TestServeCancelledBefore(t *testing.T) {
+	why := errors.New("why")
+	run(t, func(ctx context.Context) error {
+		for _, l := range []net.Listener{nil, new(listener)} {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Cancel(why)
+				return signals.Serve(g, new(service), l, time.Minute)
+			})
+			if l, is := l.(*listener); err != why || is && l.closed != 1 {
+				t.Errorf("Serve returned %v; the listener: %v", err, l)
+			}
+		}
+		return nil
+	})
+}
+
+// A listener counts how often it was closed.
+type listener struct {
+	net.Listener
+	closed int
+}
+
+func (l *listener) Close() error { l.closed++; return nil }
+
 func TestServeMistakes(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		for want, call := range map[string]func(){
