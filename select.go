@@ -104,6 +104,10 @@ func selectFrom(ctx context.Context, first int, cases []Case) (int, error) {
 	wait := t.worker.ensureSelection(len(cases))
 	defer wait.end(t.worker, cases)
 	wait.begin(ctx, s.loop, cases)
+	if wait.woken != nil { // by a case's Begin: t is in the queue
+		s.loop.transfer(t)
+		return wait.take(cases)
+	}
 	if c := s.cancelled(); c != nil && !detached(ctx) { // by a case's Try or Begin
 		s.noteCut(c)
 		return -1, c.cause
@@ -139,7 +143,8 @@ func (w *worker) ensureSelection(n int) *selection {
 	return s
 }
 
-// begin puts the task into the lists of the cases. It is not inlined, because its
+// begin puts the task into the lists of the cases, until the Begin of one wakes the task, which is
+// in the list of another by then. It is not inlined, because its
 // variables would be on the stack of every task that waits in a Select.
 //
 //go:noinline
@@ -153,7 +158,9 @@ func (s *selection) begin(ctx context.Context, l *Loop, cases []Case) {
 		case c.On != nil:
 			p := &s.places[i]
 			list, why := c.On.Begin(ctx)
-			p.begun, p.why = true, why
+			if p.begun, p.why = true, why; s.woken != nil {
+				return // t must be in no list when it is ready
+			}
 			list.add(&p.waiter)
 		}
 	}

@@ -520,20 +520,49 @@ func TestSelectInTaskInfo(t *testing.T) {
 	})
 }
 
-// cancelling is a case that cancels the scope of the wait as it begins.
-type cancelling struct {
-	cancel func()
-	list   rondo.WaitList
+// A meddler is a case that calls a function as it begins.
+type meddler struct {
+	turnstile
+	does func()
 }
 
-func (c *cancelling) Try(context.Context, any) (bool, error) { return false, nil }
-
-func (c *cancelling) Begin(context.Context) (*rondo.WaitList, rondo.Reason) {
-	c.cancel()
-	return &c.list, rondo.Reason{What: "nothing"}
+func (c *meddler) Begin(ctx context.Context) (*rondo.WaitList, rondo.Reason) {
+	c.does()
+	return c.turnstile.Begin(ctx)
 }
 
-func (c *cancelling) End(any, bool) error { return nil }
+// TestSelectWokenByACase: if the Begin of a case wakes the task in the list of an earlier case,
+// that one is taken. The task is woken once, so no later wait of it ends early.
+func TestSelectWokenByACase(t *testing.T) {
+	sim.Explore(t, func(ctx context.Context) {
+		for _, cancels := range []bool{false, true} {
+			var first, last turnstile
+			others := rondo.Go(ctx, func(context.Context) error { last.list.Wake(); return nil })
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				wakes := meddler{does: func() {
+					if first.list.Wake(); cancels {
+						g.Cancel(nil)
+					}
+				}}
+				i, err := rondo.Select(g, rondo.Case{On: &first}, rondo.Case{On: &wakes}, rondo.After(time.Hour), rondo.Case{On: &last})
+				if i != 0 || err != nil {
+					t.Errorf("cancels: %t: Select returned %d, %v", cancels, i, err)
+				}
+				if got, want := fmt.Sprint(first.calls, wakes.calls, last.calls), "[Try Begin End true] [Try Begin End false] [Try]"; got != want {
+					t.Errorf("calls: %s, want %s", got, want)
+				}
+				return nil
+			})
+			if late := rondo.Timeout(ctx, time.Second, forever); err != nil || !errors.Is(late, context.DeadlineExceeded) {
+				t.Errorf("Group returned %v, and a later wait %v", err, late)
+			}
+			_ = others.Wait(ctx)
+		}
+		if n := rondo.LoopOf(ctx).Stats().Timers; n != 0 {
+			t.Errorf("%d timers are set", n)
+		}
+	})
+}
 
 // TestSelectCancelledByACase: a Select does not wait if one of its cases cancels its scope,
 // and leaves nothing behind. The cancellation has ended a wait.
@@ -547,7 +576,7 @@ func TestSelectCancelledByACase(t *testing.T) {
 			{func(g *rondo.Scope) { g.SetDeadline(rondo.Now(g)) }, context.DeadlineExceeded},
 		} {
 			err := rondo.Group(ctx, func(g *rondo.Scope) error {
-				on := &cancelling{cancel: func() { c.cancel(g) }}
+				on := &meddler{does: func() { c.cancel(g) }}
 				if _, err := rondo.Select(g, rondo.Case{On: on}, rondo.After(time.Hour)); !errors.Is(err, c.want) || on.list.Len() != 0 {
 					t.Errorf("Select returned %v, and %d tasks are in the list", err, on.list.Len())
 				}
