@@ -64,22 +64,31 @@ func taskNumber(ctx context.Context) uint64 {
 // test, or in all the orders of Explore. Otherwise the test fails in the end, because it has
 // never reached the case that it is meant to test. A test that runs fewer seeds than its Config
 // has, as with -short or RONDO_SEED, does not check that. Sometimes never suspends. Outside a
-// simulation it does nothing.
+// simulation it does nothing, nor in a program of a host that was killed.
 func Sometimes(ctx context.Context, cond bool, name string) {
-	if a := attemptOf(ctx); a != nil {
+	if a := attemptOf(ctx); a != nil && !killed(ctx) {
 		a.Probes.Note(name, cond)
 	}
 }
 
+// killed reports whether ctx is of a program that was killed: it goes on only because Go cannot
+// end a goroutine, so what it says of its state is no part of the test.
+func killed(ctx context.Context) bool {
+	p := processOf(ctx)
+	return p != nil && p.killed != nil
+}
+
 // Always fails the run if cond is not true: it ends the loop with a panic that has the
 // name and the stack, and the report names it also if something recovers that panic.
-// Always never suspends. Outside a simulation it does nothing.
+// In a program of a host that was killed the panic only ends the program: the waits of one
+// fail, which those of a real program never see. Always never suspends. Outside a simulation it
+// does nothing.
 func Always(ctx context.Context, cond bool, name string) {
 	a := attemptOf(ctx)
 	if a == nil || cond {
 		return
 	}
-	if a.Violated == "" && !a.Stopped {
+	if a.Violated == "" && !a.Stopped && !killed(ctx) {
 		a.Violated = fmt.Sprintf("%q, which must always be true, is false", name)
 		a.Account.Fails(taskNumber(ctx))
 	}

@@ -46,6 +46,32 @@ func TestAlways(t *testing.T) {
 	}, `"the sky is up", which must always be true, is false`)
 }
 
+// TestProbesOfTheDead: after a program was killed its waits fail, and nothing that it says then
+// counts.
+func TestProbesOfTheDead(t *testing.T) {
+	for how, end := range map[string]func(h *sim.Host){
+		"a crash":        (*sim.Host).Crash,
+		"a power loss":   (*sim.Host).PowerFail,
+		"the test's end": func(*sim.Host) {},
+	} {
+		tried, _ := try(func(t *tester) {
+			one().Cluster(t, func(ctx context.Context, w *sim.World) {
+				h := w.Host("a", func(ctx context.Context) error {
+					sim.Sometimes(ctx, false, "it is cancelled")
+					err := rondo.Sleep(ctx, time.Hour)
+					sim.Sometimes(ctx, err != nil, "it is cancelled")
+					sim.Always(ctx, err == nil, "it sleeps for an hour")
+					return nil
+				})
+				_ = rondo.Sleep(ctx, time.Second)
+				end(h)
+				_ = rondo.Sleep(ctx, time.Second)
+			})
+		})
+		contains(t, how+": "+tried.Text(), `: sim: in none of 1 seeds was this ever true, which must sometimes be: "it is cancelled"`)
+	}
+}
+
 // TestChoose: a seed chooses each number, and again the same; Explore tries all.
 func TestChoose(t *testing.T) {
 	counts := make([]int, 4)
