@@ -8,6 +8,7 @@ package sim
 // that was parsed or came over the network is compared by the wall.
 
 import (
+	"math/bits"
 	"time"
 	"unsafe"
 
@@ -42,17 +43,25 @@ func (c *clock) local(at int64) int64 {
 	return at + c.ahead + scaled(d, c.ppm)
 }
 
+// universal returns moment.Never for an instant that does not come before the world's clock ends.
 func (c *clock) universal(at int64) int64 {
-	if c.ppm == 0 {
-		return at - c.ahead
+	at = moment.After(at, -time.Duration(c.ahead))
+	if c.ppm == 0 || at <= c.setAt {
+		return at
 	}
-	rate := int64(1e6 + c.ppm)
-	d := at - c.ahead - c.setAt
-	u := c.setAt + d/rate*1e6 + d%rate*1e6/rate
-	for c.local(u) < at {
-		u++
+	rate := uint64(1e6 + c.ppm)
+	high, low := bits.Mul64(uint64(at-c.setAt), 1e6)
+	if high >= rate {
+		return moment.Never
 	}
-	return u
+	d, _ := bits.Div64(high, low, rate)
+	if d > uint64(moment.Never-c.setAt) {
+		return moment.Never
+	}
+	for d += uint64(c.setAt); d < uint64(moment.Never) && c.local(int64(d))-c.ahead < at; {
+		d++
+	}
+	return int64(d)
 }
 
 // scaled returns so many millionths of d.

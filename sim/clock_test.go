@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -98,6 +99,48 @@ func TestClockOfSleepingHost(t *testing.T) {
 			})
 		}
 		_ = rondo.Sleep(ctx, 3*time.Hour)
+	})
+}
+
+// TestClockConversions: a timer is not early, and late by no more than the clock's grain, however
+// far ahead it is and however fast the clock runs. One that is beyond the end of the world's clock
+// never fires.
+func TestClockConversions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		ppm := [...]int{-999999, -999998, -500000, -500, -1, 0, 1, 500, 1e6, 1e9}[r.IntN(10)]
+		ahead := r.Int64N(1<<r.IntN(50)+1) - r.Int64N(1<<r.IntN(50)+1)
+		c := clock{ppm: ppm, setAt: moment.Origin + r.Int64N(1e15), ahead: ahead}
+		at := c.setAt + ahead + r.Int64N(1<<r.IntN(63)+1)
+		if at < 0 {
+			continue
+		}
+		rate := float64(1e6+ppm) / 1e6
+		exact := float64(c.setAt) + (float64(at)-float64(ahead)-float64(c.setAt))/rate
+		switch u := c.universal(at); {
+		case u == never:
+			if exact < never/2 {
+				t.Errorf("%+v: %d never comes, want it at %g", c, at, exact)
+			}
+		case exact > 1.001*never:
+			t.Errorf("%+v: %d comes at %d, and the end is before that", c, at, u)
+		case u < never/2000:
+			if got := c.local(u); got < at || float64(got-at) > rate+1 {
+				t.Errorf("%+v: the timer of %d fires at %d", c, at, got)
+			}
+		}
+	}
+}
+
+// TestSlowestClock: a host whose clock hardly moves sleeps until the end, and disturbs nobody.
+func TestSlowestClock(t *testing.T) {
+	Config{Seeds: 20, SeedsShort: 20}.Cluster(t, func(ctx context.Context, w *World) {
+		for _, d := range []time.Duration{5 * time.Hour, 290 * 365 * 24 * time.Hour} {
+			for _, ppm := range []int{-999_999, -500_000} {
+				w.Host(fmt.Sprint(d, ppm), func(ctx context.Context) error { return rondo.Sleep(ctx, d) }).SetClock(0, ppm)
+			}
+		}
+		_ = rondo.Sleep(ctx, time.Hour)
 	})
 }
 

@@ -301,10 +301,12 @@ func (p *process) sleep(until int64) {
 		}()
 	default:
 		at := p.host.universal(until)
-		if at > w.base.now {
+		if at > w.base.now && at < never {
 			at = p.order.Sleeps(w.base.now, at)
 		}
-		w.moments.Put(&p.timer, at)
+		if at < never {
+			w.moments.Put(&p.timer, at)
+		}
 	}
 	p.since = w.base.now
 	p.park()
