@@ -178,7 +178,7 @@ func (w *World) step() {
 	default:
 		m, at := w.moments.First()
 		if m == nil {
-			w.deadlock("nothing can run on any host, and nothing will happen")
+			w.deadlock(w.asleep())
 			return
 		}
 		if at > w.limit {
@@ -202,6 +202,18 @@ func (w *World) step() {
 
 // hangTime is how long the test may wait without a timer of its own, if there is no Limit.
 const hangTime = time.Hour
+
+// goroutinesMost is how long nothing but the sleep of goroutines may happen, if there is no Limit.
+const goroutinesMost = 2 * hangTime
+
+// asleep returns why nothing will happen if no moment is left.
+func (w *World) asleep() string {
+	why := "nothing can run on any host, and nothing will happen"
+	if w.base.bubble != nil && w.limit == never {
+		why += fmt.Sprintf(" within %v; if a goroutine sleeps for longer, set Config.Limit", goroutinesMost)
+	}
+	return why
+}
 
 // checkInvariants runs the checks of the test. They run on no task, so a panic of one
 // is caught here: it fails the run like that of a task.
@@ -447,8 +459,12 @@ type faultWorld World
 func (w *faultWorld) Now() int64  { return w.base.now }
 func (w *faultWorld) Quiet() bool { return w.calm || w.ending }
 
-func (w *faultWorld) Deadlock() {
+func (w *faultWorld) Deadlock() bool {
+	if w.base.bubble != nil {
+		return false // a goroutine may sleep; hangTime and the Limit say for how long
+	}
 	(*World)(w).deadlock("nothing can run on any host, and nothing but faults will happen")
+	return true
 }
 
 func (w *faultWorld) Struck(node *network.Node, what string, n int) {

@@ -226,7 +226,7 @@ func (w *World) around() bool {
 		return true
 	default:
 	}
-	d := int64(2 * hangTime)
+	d := int64(goroutinesMost)
 	if w.limit < never {
 		d = w.limit - w.base.now + 1
 	}

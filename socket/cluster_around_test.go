@@ -337,17 +337,26 @@ func TestAroundOrder(t *testing.T) {
 	}
 }
 
-// TestAroundLimit: a goroutine may let as much time pass as Config.Limit allows, while nothing else
-// happens.
+// TestAroundLimit: a goroutine may let as much time pass as Config.Limit allows, and an hour
+// without one, while nothing else happens but faults.
 func TestAroundLimit(t *testing.T) {
-	c := sim.Config{Seeds: 2, Goroutines: true, Exact: true, Limit: 10 * time.Hour}
-	c.Cluster(t, func(ctx context.Context, w *sim.World) {
-		start := rondo.Now(ctx)
-		err := rondo.OffloadFunc(ctx, func(context.Context) error { <-time.After(9 * time.Hour); return nil })
-		if d := rondo.Now(ctx).Sub(start); err != nil || d != 9*time.Hour {
-			t.Errorf("%v after %v", err, d)
-		}
-	})
+	for _, row := range []struct {
+		limit, sleep time.Duration
+		faults       sim.Faults
+	}{
+		{10 * time.Hour, 9 * time.Hour, sim.Faults{}},
+		{10 * time.Hour, 9 * time.Hour, sim.Faults{Pause: 0.2}},
+		{0, 50 * time.Minute, sim.Faults{Pause: 0.2}},
+	} {
+		c := sim.Config{Seeds: 8, SeedsShort: 8, Goroutines: true, Exact: true, Limit: row.limit, Faults: row.faults}
+		c.Cluster(t, func(ctx context.Context, w *sim.World) {
+			start := rondo.Now(ctx)
+			err := rondo.OffloadFunc(ctx, func(context.Context) error { <-time.After(row.sleep); return nil })
+			if d := rondo.Now(ctx).Sub(start); err != nil || d != row.sleep {
+				t.Errorf("%+v: %v after %v", row, err, d)
+			}
+		})
+	}
 }
 
 // TestAroundEndless: a goroutine that goes on although its program has ended, and ignores each

@@ -78,8 +78,9 @@ type World interface {
 	// Quiet reports whether no fault may strike any more.
 	Quiet() bool
 
-	// Deadlock is called when nothing can happen any more but faults. It ends the run.
-	Deadlock()
+	// Deadlock is called when nothing but faults has happened for some time. It ends the run,
+	// unless goroutines may go on, and reports whether it has.
+	Deadlock() bool
 
 	// Struck is called with each fault of the network.
 	Struck(node *network.Node, what string, n int)

@@ -17,7 +17,7 @@ import (
 	"github.com/rondo-go/rondo/sim/internal/network"
 )
 
-// aloneMost is how often in a row nothing else happens before that is a deadlock.
+// aloneMost is how often in a row nothing else happens before that may be a deadlock.
 const aloneMost = 1000
 
 // New returns the nemesis of a run in which c chooses.
@@ -84,8 +84,7 @@ func (n *Nemesis) Happen() {
 	}
 	if m, _ := n.moments.First(); m != nil {
 		n.alone = 0
-	} else if n.alone++; n.alone > aloneMost {
-		n.world.Deadlock()
+	} else if n.alone++; n.alone > aloneMost && n.world.Deadlock() {
 		return
 	}
 	n.in(&n.moment, n.every)

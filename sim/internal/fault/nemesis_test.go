@@ -21,6 +21,7 @@ type cluster struct {
 	net     *network.Net
 	*Nemesis
 	quiet, dead bool
+	around      bool // goroutines may go on
 	struck      []string
 }
 
@@ -42,7 +43,11 @@ func newClusterOf(made *choice.Choices, rates Rates) *cluster {
 
 func (c *cluster) Now() int64  { return c.now }
 func (c *cluster) Quiet() bool { return c.quiet }
-func (c *cluster) Deadlock()   { c.dead = true }
+
+func (c *cluster) Deadlock() bool {
+	c.dead = !c.around
+	return c.dead
+}
 
 func (c *cluster) Struck(at *network.Node, what string, n int) {
 	c.struck = append(c.struck, fmt.Sprint(string(rune('a'+at.Number)), " ", what, " ", n))
@@ -694,7 +699,8 @@ func TestDiskChanges(t *testing.T) {
 	}
 }
 
-// TestAlone: when nothing but faults has happened for long, that is a deadlock.
+// TestAlone: when nothing but faults has happened for long, that is a deadlock, unless goroutines
+// may go on: then faults strike on.
 func TestAlone(t *testing.T) {
 	rates := Rates{}
 	rates[choice.Pause] = 1
@@ -710,6 +716,13 @@ func TestAlone(t *testing.T) {
 	}
 	if c.sleep(2 * time.Second); !c.dead {
 		t.Error("it is not dead")
+	}
+	c = newClusterOf(choice.New(seed), rates)
+	c.around = true
+	c.sleep(time.Hour)
+	draws := c.draws
+	if c.sleep(time.Minute); c.dead || c.draws == draws {
+		t.Error("no fault strikes any more, although goroutines may go on")
 	}
 }
 
