@@ -40,6 +40,7 @@ type flow struct {
 	link     *Way
 	bytes    []byte // what has arrived and was not read, then what is on its way
 	arrived  int    // how many of them have arrived
+	packets  []int  // of "unixpacket": how long those are that have arrived and were not read
 	size     int    // how many there may be
 	segments []segment
 	blocked  bool // the sender waits for room
@@ -167,6 +168,9 @@ func (f *flow) receive(s segment) {
 		at.report(at, driver.Readable)
 	case data:
 		f.arrived += s.size
+		if to.packet() {
+			f.packets = append(f.packets, s.size)
+		}
 		to.report(to, driver.Readable)
 	case closing:
 		f.over = true
@@ -176,10 +180,20 @@ func (f *flow) receive(s segment) {
 	}
 }
 
-// take reads bytes that have arrived.
+// unread reports whether something has arrived that was not read.
+func (f *flow) unread() bool { return f.arrived > 0 || len(f.packets) > 0 }
+
+// take reads bytes that have arrived, or a packet, of which it drops what has no room in p.
 func (f *flow) take(p []byte) int {
-	n := copy(p, f.bytes[:f.arrived])
-	f.discard(n)
+	if len(f.packets) == 0 {
+		n := copy(p, f.bytes[:f.arrived])
+		f.discard(n)
+		return n
+	}
+	size := f.packets[0]
+	f.packets = f.packets[1:]
+	n := copy(p, f.bytes[:size])
+	f.discard(size)
 	return n
 }
 
@@ -344,7 +358,7 @@ func (s *streamSocket) Close() {
 	case was == connecting && s.peer != nil:
 		s.stop()
 	case was != established:
-	case s.abort || s.in.arrived > 0:
+	case s.abort || s.in.unread():
 		s.out.dropUnsent()
 		s.out.push(0, reset)
 	case !s.writeShut:

@@ -38,11 +38,8 @@ type packet struct {
 	refused bool // it is the answer that nobody is there
 }
 
-// Limits of datagrams, as Linux has them by default.
-const (
-	packetMost = 65507
-	queueMost  = 208 << 10
-)
+// packetMost is how long a datagram may be.
+const packetMost = 65507
 
 func (s *packetSocket) Bind(local driver.Peer, reuse bool) error { return s.bind(s, local, reuse) }
 

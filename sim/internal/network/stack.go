@@ -29,6 +29,10 @@ type port struct {
 	number  uint16
 }
 
+// queueMost is how many bytes of packets a socket holds, and how long one of a Unix socket may be,
+// as on Linux by default.
+const queueMost = 208 << 10
+
 // firstPort is the first of the ports that a system chooses from.
 const firstPort = 32768
 

@@ -67,6 +67,9 @@ func newStream(l *Loop, network string) *streamSocket {
 
 func (s *streamSocket) unix() bool { return s.network != "tcp" }
 
+// packet reports whether each Send is a packet of its own, which a Receive takes whole.
+func (s *streamSocket) packet() bool { return s.network == "unixpacket" }
+
 func (s *streamSocket) Bind(local driver.Peer, reuse bool) error { return s.bind(s, local, reuse) }
 
 func (s *streamSocket) Arm(want driver.Events, sink driver.Sink) { s.arm(s, want, sink) }
@@ -284,11 +287,14 @@ func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 	switch {
 	case s.closed:
 		return 0, s.remote, syscall.ECONNABORTED
-	case s.in != nil && s.in.arrived > 0: // also after Shutdown, as on Linux
+	case s.in != nil && s.in.unread(): // also after Shutdown, as on Linux
 		if len(p) == 0 {
 			return 0, s.remote, 0
 		}
-		return s.in.take(p[:s.short(min(len(p), s.in.arrived))]), s.remote, 0
+		if !s.packet() {
+			p = p[:s.short(min(len(p), s.in.arrived))]
+		}
+		return s.in.take(p), s.remote, 0
 	case s.readShut || s.in != nil && s.in.over:
 		return 0, s.remote, 0 // also after a reset that came later
 	case s.err != 0:
@@ -314,36 +320,49 @@ func (s *streamSocket) Send(p []byte, _ driver.Peer) (int, syscall.Errno) {
 		return 0, syscall.ENOTCONN
 	case s.unix() && s.peer.closed:
 		return 0, syscall.EPIPE // nothing has to come back first
+	case s.packet():
+		return s.sendPacket(p)
 	case len(p) == 0:
 		return 0, 0
 	}
 	n := min(len(p), s.out.room())
-	if n == 0 || s.network == "unixpacket" && n < len(p) && s.out.pending() > 0 {
+	if n == 0 {
 		s.out.blocked = true
 		return 0, syscall.EAGAIN
 	}
-	if s.network != "unixpacket" {
-		n = s.short(n)
-	}
+	n = s.short(n)
 	s.out.send(p[:n])
 	return n, 0
 }
 
+// sendPacket sends all of p or nothing. A packet may be longer than the buffer if that is empty.
+func (s *streamSocket) sendPacket(p []byte) (int, syscall.Errno) {
+	switch {
+	case len(p) > queueMost:
+		return 0, syscall.EMSGSIZE
+	case len(p) > s.out.room() && s.out.pending() > 0:
+		s.out.blocked = true
+		return 0, syscall.EAGAIN
+	}
+	s.out.send(p)
+	return len(p), 0
+}
+
 func (s *streamSocket) Ready(want driver.Events) bool {
-	if want == driver.HangUp && s.in != nil && (s.in.arrived > 0 || !s.in.over && s.err == 0 && s.phase != finished) {
+	if want == driver.HangUp && s.in != nil && (s.in.unread() || !s.in.over && s.err == 0 && s.phase != finished) {
 		return false
 	}
 	if s.closed || s.err != 0 || s.phase == finished || want == driver.HangUp {
 		return true
 	}
 	if want&driver.Readable != 0 {
-		return len(s.queue) > 0 || s.readShut || s.in != nil && (s.in.arrived > 0 || s.in.over)
+		return len(s.queue) > 0 || s.readShut || s.in != nil && (s.in.unread() || s.in.over)
 	}
 	return s.phase == established && (s.writeShut || s.out.room() > 0)
 }
 
 func (s *streamSocket) Ended() bool {
-	return s.Ready(driver.Readable) && (s.in == nil || s.in.arrived == 0) && len(s.queue) == 0
+	return s.Ready(driver.Readable) && (s.in == nil || !s.in.unread()) && len(s.queue) == 0
 }
 
 func (s *streamSocket) Shutdown(which driver.Events) error {
