@@ -295,8 +295,11 @@ func (s *streamSocket) fail(err syscall.Errno) {
 	s.report(s, driver.Readable|driver.Writable|driver.HangUp)
 }
 
-// sever is that of socket.
+// sever is that of socket. Of a listener it breaks also what was not accepted.
 func (s *streamSocket) sever(a, b *Node) {
+	for _, c := range s.queue {
+		c.sever(a, b)
+	}
 	if s.peer != nil && (s.remoteNode == a || s.remoteNode == b) && s.remoteNode != s.stack.node {
 		s.fail(errReset)
 	}

@@ -386,6 +386,26 @@ func TestBrokenTwice(t *testing.T) {
 	}
 }
 
+// TestBrokenInQueue: Reset breaks both ends of a connection also if it was not accepted.
+func TestBrokenInQueue(t *testing.T) {
+	for _, of := range []func(c *cluster) *Way{(*cluster).there, (*cluster).back} {
+		c := newCluster(t)
+		l := c.listen(c.b, "0.0.0.0:7", 0)
+		s, _ := c.dial()
+		c.sleep(time.Second)
+		of(c).Reset()
+		accepted, _, errno := l.Accept()
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		for i, end := range []driver.Socket{s, accepted} {
+			if _, _, errno := end.Receive(make([]byte, 1)); errno != syscall.ECONNRESET {
+				t.Errorf("end %d reads: %v", i, errno)
+			}
+		}
+	}
+}
+
 // TestHeld: what is sent on a way that is held arrives when it is released.
 func TestHeld(t *testing.T) {
 	c := newCluster(t)
