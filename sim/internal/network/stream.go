@@ -59,6 +59,7 @@ type streamSocket struct {
 	moment moment.Moment
 	tries  int
 	asked  bool // the request has arrived, the answer is on its way
+	kept   bool // on a way that is held
 }
 
 func newStream(l *Loop, network string) *streamSocket {
@@ -165,12 +166,14 @@ func (s *streamSocket) Happen() {
 // arrive is called when the request arrives.
 func (s *streamSocket) arrive() {
 	w, l := s.stack.net, s.link()
-	if s.tries > connectTries {
+	kept := s.kept && !l.held && !l.Back().held // until now: this is no moment at which s gives up
+	s.kept = false
+	if s.tries > connectTries && !kept {
 		s.err, s.phase = syscall.ETIMEDOUT, finished
 		s.report(s, driver.Writable|driver.Readable|driver.HangUp)
 		return
 	}
-	if !l.Passes() || !l.Back().Passes() || l.held || l.lost() {
+	if !l.Passes() || !l.Back().Passes() || s.waits(l) || l.lost() {
 		s.askAgain()
 		return
 	}
@@ -186,6 +189,15 @@ func (s *streamSocket) arrive() {
 	default:
 		s.join(at)
 	}
+}
+
+// waits reports whether a way is held. Then the attempt goes on when it is released, unless it is
+// repeated before.
+func (s *streamSocket) waits(l *Way) bool {
+	if l.held {
+		l.waiting, s.kept = append(l.waiting, &s.moment), true
+	}
+	return l.held
 }
 
 // askAgain asks later. When the last attempt has had its time, arrive gives up.
@@ -237,7 +249,7 @@ func (s *streamSocket) part() {
 
 // answered is called when the answer to the request arrives.
 func (s *streamSocket) answered() {
-	if back := s.link().Back(); !back.Passes() || back.held {
+	if back := s.link().Back(); !back.Passes() || s.waits(back) {
 		s.part()
 		s.askAgain()
 		return

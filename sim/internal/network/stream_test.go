@@ -422,6 +422,43 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHeldDial: a dial on a way that is held, in either direction, goes on when that is released,
+// and not before. If it is not released, the dial is given up like one that is not answered.
+func TestHeldDial(t *testing.T) {
+	for i, of := range []func(c *cluster) *Way{(*cluster).there, (*cluster).back} {
+		for _, held := range []time.Duration{5 * time.Second, 126 * time.Second} {
+			c := newCluster(t)
+			l := c.listen(c.b, "0.0.0.0:7", 0)
+			of(c).Hold()
+			s := c.ask(c.a, "10.0.0.2:7")
+			if c.sleep(held); s.Ready(driver.Writable) {
+				t.Errorf("way %d: it is connected", i)
+			}
+			of(c).Release()
+			c.sleep(4 * time.Millisecond)
+			if errno := s.Connect(driver.Peer{}); errno != 0 {
+				t.Errorf("way %d, released after %v: %v", i, held, errno)
+			}
+			send(t, s, "text")
+			c.sleep(time.Hour)
+			accepted, _, errno := l.Accept()
+			if errno != 0 {
+				t.Fatal(errno)
+			}
+			if text, errno := receive(accepted.(*streamSocket)); text != "text" || errno != syscall.EAGAIN {
+				t.Errorf("way %d: %q, %v", i, text, errno)
+			}
+		}
+		c := newCluster(t)
+		c.listen(c.b, "0.0.0.0:7", 0)
+		of(c).Hold()
+		s := c.ask(c.a, "10.0.0.2:7")
+		if took := c.until(func() bool { return s.Ready(driver.Writable) }).Round(time.Second); took != 127*time.Second || s.err != syscall.ETIMEDOUT {
+			t.Errorf("way %d: it is given up after %v: %v", i, took, s.err)
+		}
+	}
+}
+
 // TestRoom: a sender that waits for room gets it when the news of the first read comes back, late
 // if that is lost.
 func TestRoom(t *testing.T) {
