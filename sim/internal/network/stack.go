@@ -74,6 +74,7 @@ func (w *Net) Add(number uint64, name string) *Node {
 		Addr: netip.AddrFrom4([4]byte{10, byte(number >> 16), byte(number >> 8), byte(number)}),
 	}
 	h.loop = &Way{net: w, from: h, to: h}
+	w.ways = append(w.ways, h.loop)
 	w.byName[name], w.byAddr[h.Addr] = h, h
 	return h
 }

@@ -109,6 +109,20 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
+// TestOwnWay: the way of a host to itself ends its cut and its hold with those of all others.
+func TestOwnWay(t *testing.T) {
+	c := newCluster(t)
+	own := c.Between(c.a.stack.node, c.a.stack.node)
+	own.Cut = true
+	if c.Heal(); !own.Passes() {
+		t.Error("Heal left it cut")
+	}
+	own.Hold()
+	if c.Settle(Conditions{}); own.held {
+		t.Error("Settle left it held")
+	}
+}
+
 // TestSettle: no way is slow, held or lossy any more.
 func TestSettle(t *testing.T) {
 	c := newCluster(t)
