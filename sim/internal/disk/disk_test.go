@@ -23,7 +23,8 @@ type program struct {
 	changes int
 	blocked time.Duration
 	said    []string
-	instant bool // a Sync may take no time
+	instant bool   // a Sync may take no time
+	others  func() // run while it is blocked; nil: none do
 }
 
 func (p *program) Killed() bool                { return p.killed }
@@ -31,8 +32,13 @@ func (p *program) Changes()                    { p.changes++ }
 func (p *program) Wrote(string, int64, []byte) {}
 func (p *program) Damaged(what string, n int)  { p.said = append(p.said, fmt.Sprint(what, " ", n)) }
 func (p *program) SyncTakesTime() bool         { return !p.instant }
-func (p *program) Block(d time.Duration)       { p.blocked += d }
 func (p *program) Date() time.Time             { return time.Time{} }
+
+func (p *program) Block(d time.Duration) {
+	if p.blocked += d; p.others != nil {
+		p.others()
+	}
+}
 
 // open opens a file, and makes it if it is not there.
 func open(t *testing.T, m Mount, name string) *File {
@@ -527,5 +533,27 @@ func TestFiles(t *testing.T) {
 	must(t, m.Remove("/x/../x/b"))
 	if names := d.Names(); len(names) > 0 || fmt.Sprint(sortedNames(d.synced)) != "[/x/a]" {
 		t.Errorf("%v, and after a loss of power %v", names, sortedNames(d.synced))
+	}
+}
+
+// TestAppendTogether: what is appended to a file goes to its end, also if another loop of the host
+// appends while the disk is slow.
+func TestAppendTogether(t *testing.T) {
+	d := New()
+	d.Faults.Slow = time.Second
+	open := func(p *program) *File {
+		f, err := d.Mount(p).OpenFile("log", os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		must(t, err)
+		return f
+	}
+	other := open(new(program))
+	f := open(&program{others: func() {
+		_, err := other.Write([]byte("first,"))
+		must(t, err)
+	}})
+	_, err := f.Write([]byte("second"))
+	must(t, err)
+	if text, _ := d.Read("log"); string(text) != "first,second" {
+		t.Errorf("the file has %q", text)
 	}
 }

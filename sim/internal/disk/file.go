@@ -89,6 +89,10 @@ func (f *File) write(p []byte, at int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // the file does not become longer
 	}
+	if f.flag&os.O_APPEND != 0 { // not before: use waits where the disk is slow
+		at = int64(len(f.inode.data))
+		f.at = at
+	}
 	if at > longest-int64(len(p)) {
 		return 0, &fs.PathError{Op: "write", Path: f.name, Err: syscall.EFBIG}
 	}
@@ -117,9 +121,6 @@ func (f *File) write(p []byte, at int64) (int, error) {
 
 // Write writes on from the last Read or Write, or at the end if the file was opened to append.
 func (f *File) Write(p []byte) (int, error) {
-	if f.flag&os.O_APPEND != 0 {
-		f.at = int64(len(f.inode.data))
-	}
 	n, err := f.write(p, f.at)
 	f.at += int64(n)
 	return n, err
