@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
-	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/fault"
@@ -100,6 +99,7 @@ func newCluster(a *attempt, c Config) *World {
 		links: make(map[*network.Way]*Link),
 		turns: a.Choices.At(choice.ForOrder, choice.HostOrder), steps: a.Choices.At(choice.ForOrder, choice.HostSteps),
 	}
+	w.base.looked = true // what runs on hosts is looked at there
 	if a.Choices.Walk == nil {
 		w.aside = [...]int{0, 30_000, 250_000, 250_000}[a.Choices.Config(choice.ConfigHosts)%4]
 	}
@@ -338,11 +338,14 @@ func (w *World) wake(p *process) {
 	w.base.Wake()
 }
 
-// waitOutside waits, in real time, for goroutines that work for a host.
-func (w *World) waitOutside() {
-	if err := w.base.Poll(forOutside); err != nil {
+// waitOutside waits, in real time, for goroutines that work for a host. It reports false, and
+// fails the run, if nothing comes from them for long.
+func (w *World) waitOutside() bool {
+	err := w.base.Poll(forOutside)
+	if err != nil {
 		w.fail(search.Outcome{Err: err})
 	}
+	return err == nil
 }
 
 // fail notes what went wrong, if it is the first thing.
@@ -385,8 +388,7 @@ func (w *World) end() {
 			if w.outlast() {
 				continue
 			}
-		case !errtree.Is(w.failed.Err, errNothingCame):
-			w.waitOutside()
+		case w.waitOutside():
 			continue
 		}
 		break

@@ -3,13 +3,13 @@ package sim_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -286,6 +286,19 @@ func TestVictim(t *testing.T) {
 			})
 		})
 	})
+	t.Run("unanswered at the end", func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error {
+				_ = rondo.WaitCanceled(ctx)
+				return rondo.Shield(ctx, func(ctx context.Context) error {
+					_, _, err := rondo.Receive(ctx, make(chan int))
+					return err
+				})
+			})
+			w.Host("b", func(context.Context) error { return errors.New("so it is") })
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
+	})
 	t.Run("skipped", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { t.Skip("so it is") })
 	})
@@ -300,7 +313,7 @@ func runVictim(t *testing.T, name, seed string, env ...string) string {
 	}
 	c := exec.Command(os.Args[0], "-test.v", "-test.run=^TestVictim$/^"+strings.ReplaceAll(name, " ", "_")+"$")
 	kind := "ends"
-	if slices.Contains([]string{"unanswered"}, name) {
+	if strings.HasPrefix(name, "unanswered") {
 		kind = "hangs"
 	}
 	c.Env = append(os.Environ(), victim+"="+kind, "RONDO_SEED="+seed, "RONDO_SIM_STORE="+t.TempDir(), "RONDO_SHRINK=off")
@@ -446,6 +459,7 @@ func TestHang(t *testing.T) {
 		{"blocked in bubble", "1", []string{"seed 1: hang: ", "it is blocked on a sync.Mutex", "after 1h0m0s of virtual time"}},
 		{"uncancelled", "", []string{"seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func"}},
 		{"unanswered", "", []string{"seed 1: sim: nothing has come from outside"}},
+		{"unanswered at the end", "", []string{"seed 1: host b: so it is\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
