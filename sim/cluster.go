@@ -230,6 +230,7 @@ func (w *World) checkInvariants() {
 	if returned = true; err != nil {
 		w.fail(search.Outcome{Err: err})
 	}
+	w.run.Fails(w.last, func() string { return "an invariant" })
 }
 
 // next takes the process that runs next.

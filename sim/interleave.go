@@ -77,7 +77,7 @@ func (p *process) mayGoOn() bool {
 
 // Step is that of driver.Host.
 func (p *process) Step() {
-	p.fails()
+	p.failsEarly()
 	p.letOthers()
 	if w := p.world; p.explores() {
 		w.common = choice.Mix(w.common ^ p.history)

@@ -322,6 +322,7 @@ func (p *process) sleep(until int64) {
 // block keeps the process, with all its tasks, from running for d. It is called in the
 // step of a task. The process may be killed meanwhile.
 func (p *process) block(d time.Duration) {
+	p.failsEarly()
 	for end := moment.After(p.world.base.now, d); p.killed == nil && p.world.base.now < end; {
 		p.world.moments.Put(&p.timer, end)
 		p.park()
@@ -428,6 +429,12 @@ func (p *process) fails() bool {
 	return w.run.Stopped
 }
 
+// failsEarly is fails within a step, before other hosts run.
+func (p *process) failsEarly() {
+	p.fails()
+	p.looked = false // the step goes on
+}
+
 func (p *process) Offload(user uintptr, fn, back func()) bool {
 	if p.world.base.bubble != nil {
 		return false
@@ -455,6 +462,7 @@ func (p *process) EndsShare(task uint64) bool {
 		return false
 	}
 	w.takeWoken()
+	p.failsEarly()
 	for n := 0; n < asideMost && len(w.ready) > 0 && p.killed == nil && !w.ending; n++ {
 		w.makeReady(p)
 		p.park()

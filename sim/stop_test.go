@@ -2,11 +2,14 @@ package sim_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -74,6 +77,94 @@ func TestClusterStopsAtFirstFailure(t *testing.T) {
 	}
 	if contains(t, run(sim.Config{Exact: true, KeepGoing: true}), want, ", in culprit of a\n"); !later {
 		t.Error("with KeepGoing it does not come to its end")
+	}
+}
+
+// TestFailureWithinAStep: the report names what has failed the test and when, also if other hosts
+// run before the step of the task has ended, or if it was no task.
+func TestFailureWithinAStep(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		step func(t *tester, ctx context.Context, wake func())
+		want string
+	}{
+		{"on a slow disk", func(t *tester, ctx context.Context, _ func()) {
+			sim.HostOf(ctx).Disk().SetFaults(sim.DiskFaults{Slow: time.Second})
+			f, err := sim.Disk(ctx).OpenFile("x", os.O_RDWR|os.O_CREATE, 0o600)
+			t.Error(err)
+			_ = f.Sync()
+		}, "culprit of a"},
+		{"with many operations", func(t *tester, ctx context.Context, wake func()) {
+			t.Error("so it is")
+			wake()
+			var lock rondo.Mutex
+			for range 50 {
+				if lock.Lock(ctx) == nil {
+					lock.Unlock()
+				}
+			}
+		}, "culprit of a"},
+		{"after what other loops see", func(t *tester, ctx context.Context, _ func()) {
+			driver.HostOf(kernel.Of(ctx).Driver()).Step()
+			t.Error("so it is")
+			_ = rondo.Yield(ctx)
+		}, "culprit of a"},
+		{"in an invariant", nil, "an invariant"},
+	} {
+		for seed := range 20 {
+			text := failing(t, func(t *tester) {
+				c := sim.Config{Seeds: seed + 1, SeedsShort: seed + 1, Once: true}
+				at := 0
+				c.Cluster(t, func(ctx context.Context, w *sim.World) {
+					if at++; at <= seed {
+						return
+					}
+					var wake func()
+					w.Host("a", func(ctx context.Context) error {
+						if row.step == nil {
+							return rondo.WaitCanceled(ctx)
+						}
+						rondo.Go(ctx, func(ctx context.Context) error {
+							_ = rondo.Sleep(ctx, time.Minute)
+							row.step(t, ctx, func() { wake() })
+							return rondo.Yield(ctx)
+						}).SetName("culprit")
+						for {
+							if err := rondo.Sleep(ctx, time.Second); err != nil {
+								return err
+							}
+						}
+					})
+					w.Host("b", func(ctx context.Context) error {
+						for {
+							f := rondo.NewFuture[int](ctx)
+							wake = func() { f.Set(1) }
+							err := rondo.Timeout(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+								_, err := f.Wait(ctx)
+								return err
+							})
+							if ctx.Err() != nil {
+								return err
+							}
+						}
+					})
+					if row.step == nil {
+						start := rondo.Now(ctx)
+						w.Invariant("none", func() error {
+							if rondo.Now(ctx).Sub(start) >= time.Minute {
+								t.Error("so it is")
+							}
+							return nil
+						})
+					}
+					_ = rondo.Sleep(ctx, time.Hour)
+				})
+			})
+			if !strings.Contains(text, ", in "+row.want+"\n") {
+				t.Errorf("%s, seed %d: want it to be in %s:\n%s", row.name, seed+1, row.want, text)
+				break
+			}
+		}
 	}
 }
 
