@@ -9,6 +9,7 @@
 package fault
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func New(w World, c *choice.Choices, m *moment.Heap, net *network.Net, of Settin
 	if n.listed = c.Given != nil; n.listed {
 		return n
 	}
-	n.every = max(time.Millisecond, time.Duration(float64(time.Second)/n.total/4))
+	n.every = max(time.Millisecond, time.Duration(min(float64(time.Second)/n.total/4, math.MaxInt64/2)))
 	n.in(&n.moment, n.every)
 	return n
 }

@@ -2,6 +2,8 @@ package fault
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -723,6 +725,31 @@ func TestAlone(t *testing.T) {
 	draws := c.draws
 	if c.sleep(time.Minute); c.dead || c.draws == draws {
 		t.Error("no fault strikes any more, although goroutines may go on")
+	}
+}
+
+// TestExtremes: a fault lasts a part of the longest time also if that is all that a Duration can
+// have, and one that is very rare is not looked for more often than others.
+func TestExtremes(t *testing.T) {
+	for _, most := range []time.Duration{0, 1, 10 * time.Second, 40 * time.Hour, math.MaxInt64} {
+		for _, length := range []uint64{0, 1, 2, 3, 0x7fff, 0x8000, 0xfffe, 0xffff} {
+			want := big.NewInt(int64(most))
+			if length&1 == 0 {
+				want.Rsh(want, uint(length>>1%13))
+			}
+			want.Rsh(want.Mul(want, new(big.Int).SetUint64(length)), 16)
+			want.Add(want, big.NewInt(int64(time.Millisecond)))
+			if got := howLong(length<<choice.LongShift, most); want.IsInt64() && int64(got) != want.Int64() || got < 0 {
+				t.Errorf("length %d of %v: %v, want %v ns", length, most, got, want)
+			}
+		}
+	}
+	rates := Rates{}
+	rates[choice.Pause] = 1e-12
+	for seed := range uint64(20) {
+		if c := newClusterOf(choice.New(seed), rates); c.Strikes() && c.every < 24*time.Hour {
+			t.Errorf("seed %d looks for a fault each %v", seed, c.every)
+		}
 	}
 }
 

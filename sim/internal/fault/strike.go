@@ -7,6 +7,7 @@ package fault
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -283,7 +284,8 @@ func howLong(v uint64, most time.Duration) time.Duration {
 	if length&1 == 0 {
 		most >>= length >> 1 % 13
 	}
-	return time.Millisecond + most*time.Duration(length)>>16
+	high, low := bits.Mul64(uint64(most), length) // a Duration has no room for it
+	return time.Duration(moment.After(int64(high<<48|low>>16), time.Millisecond))
 }
 
 // bringDown makes a host crash, or lose its power, until it is restarted.
