@@ -557,3 +557,27 @@ func TestAppendTogether(t *testing.T) {
 		t.Errorf("the file has %q", text)
 	}
 }
+
+// TestWriteDuringSync: a Sync confirms what was written before it, and not what another loop of the
+// host writes while it takes its time. The Sync of that loop does.
+func TestWriteDuringSync(t *testing.T) {
+	d := Of(choice.New(1), 1, true)
+	d.Faults.Slow = time.Second
+	other := open(t, d.Mount(new(program)), "log")
+	p := new(program)
+	f := open(t, d.Mount(p), "log")
+	must(t, d.Mount(p).SyncDir("."))
+	_, err := f.WriteAt([]byte("first"), 0)
+	must(t, err)
+	p.others = func() {
+		_, err := other.WriteAt([]byte("second"), 5)
+		must(t, err)
+	}
+	must(t, f.Sync())
+	for _, want := range []string{"first", "firstsecond"} {
+		if text, err := d.Durable("log"); string(text) != want || err != nil {
+			t.Errorf("%q is durable, want %q: %v", text, want, err)
+		}
+		must(t, other.Sync())
+	}
+}

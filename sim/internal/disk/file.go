@@ -107,9 +107,9 @@ func (f *File) write(p []byte, at int64) (int, error) {
 	switch astray := f.disk.strays(n, at, len(p)); {
 	case astray == nil:
 		copy(n.data[at:], p)
-		n.writes = append(n.writes, write{at: at, data: slices.Clone(p)})
+		n.add(write{at: at, data: slices.Clone(p)})
 	default:
-		n.writes = append(n.writes, write{at: at + int64(len(p)), grows: true})
+		n.add(write{at: at + int64(len(p)), grows: true})
 		f.program.Damaged(astray.what, astray.lands(p))
 	}
 	if len(p) < asked {
@@ -128,9 +128,11 @@ func (f *File) Write(p []byte) (int, error) {
 
 // Sync fails with the disk; what it was to confirm is then as uncertain as before. If it
 // fails because the file is closed or the process was killed, the disk knows nothing of it.
-// On a disk whose Syncs lie it confirms what is as uncertain as before.
+// On a disk whose Syncs lie it confirms what is as uncertain as before. What another loop of the
+// host writes while it takes its time is not confirmed.
 func (f *File) Sync() error {
 	n := f.inode
+	last := n.added
 	if err := f.use("sync", f.flag&(os.O_WRONLY|os.O_RDWR) != 0); err != nil {
 		for i := range n.writes {
 			n.writes[i].lost = n.writes[i].lost || !errors.Is(err, fs.ErrClosed)
@@ -144,7 +146,7 @@ func (f *File) Sync() error {
 	var left []write
 	for _, w := range n.writes {
 		switch {
-		case w.lost:
+		case w.lost, w.number > last:
 			left = append(left, w)
 		case w.cut:
 			left = without(left, w.at, math.MaxInt64)
@@ -181,7 +183,7 @@ func (f *File) Truncate(size int64) error {
 func (f *File) cut(size int64) {
 	n := f.inode
 	n.data = resized(n.data, size)
-	n.writes = append(n.writes, write{at: size, cut: true})
+	n.add(write{at: size, cut: true})
 	n.changed = f.program.Date()
 }
 

@@ -16,6 +16,7 @@ type inode struct {
 	data    []byte
 	durable []byte // what is certainly there
 	writes  []write
+	added   uint64 // how many writes there have been
 	mode    fs.FileMode
 	changed time.Time
 }
@@ -28,6 +29,15 @@ type write struct {
 	cut   bool
 	grows bool
 	lost  bool // a Sync of it has failed, so no later one makes it certain
+
+	number uint64 // which one it is of the file; 0 for a part of an earlier one
+}
+
+// add adds a write.
+func (n *inode) add(w write) {
+	n.added++
+	w.number = n.added
+	n.writes = append(n.writes, w)
 }
 
 // survivors returns the bytes of a file that survive a power failure.
