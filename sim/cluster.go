@@ -57,6 +57,7 @@ type World struct {
 	limit   int64
 	common  uint64       // what loops have done to what they share, in an exploration
 	settled func() error // called after each step of a host and each event; nil: nothing
+	broken  string       // the invariant that did not hold
 
 	failed search.Outcome // the first thing that went wrong
 	ending bool
@@ -182,12 +183,12 @@ func (w *World) step() {
 			return
 		}
 		if at > w.limit {
-			w.fail(search.Outcome{Err: fmt.Errorf("sim: no end after %v of virtual time, which is Config.Limit%s", w.config.Limit, w.tasks())})
+			w.fail(search.Outcome{Kind: "limit", Err: fmt.Errorf("sim: no end after %v of virtual time, which is Config.Limit%s", w.config.Limit, w.tasks())})
 			return
 		}
 		w.base.now = max(w.base.now, at)
 		if p := w.test.process; p.asleep && w.limit == never && w.base.now-p.since > int64(hangTime) {
-			w.fail(search.Outcome{Err: fmt.Errorf("sim: hang: the test has waited for %v of virtual time, with no timer of its own; if that is right, set Config.Limit%s", hangTime, w.tasks())})
+			w.fail(search.Outcome{Kind: "hang", Err: fmt.Errorf("sim: hang: the test has waited for %v of virtual time, with no timer of its own; if that is right, set Config.Limit%s", hangTime, w.tasks())})
 			return
 		}
 		w.run.Shown.Store(w.base.now - moment.Origin)
@@ -228,7 +229,7 @@ func (w *World) checkInvariants() {
 	}()
 	err := w.settled()
 	if returned = true; err != nil {
-		w.fail(search.Outcome{Err: err})
+		w.fail(search.Outcome{Err: err, Kind: fmt.Sprintf("invariant %q", w.broken)})
 	}
 	w.run.Fails(w.last, func() string { return "an invariant" })
 }

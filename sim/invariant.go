@@ -85,6 +85,7 @@ func (w *World) Invariant(name string, check func() error) {
 			}
 		}
 		if err := check(); err != nil {
+			w.broken = name
 			return fmt.Errorf("invariant %q: %w", name, err)
 		}
 		return nil

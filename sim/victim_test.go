@@ -48,6 +48,25 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	})
+	t.Run("two mistakes", func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			n := 0
+			w.Invariant("it is less than five", func() error {
+				if n >= 5 {
+					return fmt.Errorf("it is %d", n)
+				}
+				return nil
+			})
+			w.Host("a", func(ctx context.Context) error {
+				if n > 0 && n < 5 {
+					return errors.New("another mistake")
+				}
+				return nil
+			})
+			n = max(0, sim.Choose(ctx, 100)-20)
+			_ = rondo.Sleep(ctx, time.Second)
+		})
+	})
 	t.Run("turn", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) {
 			var log rondo.Queue[int]
@@ -394,6 +413,7 @@ func TestShrunk(t *testing.T) {
 	}{
 		{"hidden", 6, []string{"the count is 1", "worker-", " ran before "}},
 		{"turn", 1, []string{"the count is 1", "one gave others a turn in Queue.Put"}},
+		{"two mistakes", 1, []string{`invariant "it is less than five": it is `, "Choose returned 25 to main"}},
 		{"second", 2, []string{"bad dice", "Choose returned 3 to main", "Choose returned 7 to main"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "[a-") // a name as any other, and no pattern

@@ -341,6 +341,8 @@ func kindOf(a *Run, o Outcome) string {
 		return "panic"
 	case o.deadlocked():
 		return "deadlock"
+	case o.Err != nil && o.Kind != "":
+		return o.Kind
 	case o.Err != nil:
 		return "error"
 	}

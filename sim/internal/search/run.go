@@ -97,6 +97,7 @@ type Outcome struct {
 	Fault  any // what it panicked with
 	Exited bool
 	Stuck  string
+	Kind   string // of Err, for a search that must not go from one mistake to another; "": any
 
 	// running says that the loop still runs, on a goroutine that cannot be stopped, so
 	// that nothing of it may be read.
