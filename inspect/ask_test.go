@@ -17,6 +17,7 @@ import (
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/inspect"
+	"github.com/rondo-go/rondo/internal/goinspect"
 )
 
 // answered asks the loops, which all answer.
@@ -235,7 +236,17 @@ func TestParseStack(t *testing.T) {
 		s.Frames[0].Line != 12 || s.Frames[1].Func != "main.(*T).run" || s.Frames[1].Line != 5 || s.Frames[1].File != "/home/me/main.go" {
 		t.Errorf("%+v, %v", s, ok)
 	}
-	for _, text := range []string{"", "goroutine", "goroutine x [running]:\n", "goroutine 7 running\n", "goroutine 7 [running]:\n\n\t\n(\n\t:\n"} {
-		inspect.ParseStack(text)
+	for text, want := range map[string]struct {
+		state goinspect.State
+		how   string
+		ok    bool
+	}{
+		"goroutine 7 [running]:\n\n\t\n(\n\t:\n": {goinspect.Running, "", true}, "goroutine 7 [runnable]:\n": {goinspect.Runnable, "", true},
+		"goroutine 7 [syscall, 3 minutes]:\n": {goinspect.Syscall, "", true}, "goroutine 7 [sleep]:\n": {goinspect.Waiting, "sleep", true},
+		"": {}, "goroutine": {}, "goroutine 7 [running]:": {}, "goroutine x [running]:\n": {}, "7 [running]:\n": {}, "goroutine 7 running\n": {},
+	} {
+		if s, ok := inspect.ParseStack(text); ok != want.ok || s.State != want.state || s.How != want.how {
+			t.Errorf("%q: %v, %q, %v; want %+v", text, s.State, s.How, ok, want)
+		}
 	}
 }
