@@ -53,6 +53,9 @@ func Doing(s goinspect.Stack) (how, advice string) { return doing(s) }
 // WaitOutside says of a task that its wait has another ctx than the scope that it opened last.
 func (t *Task) WaitOutside() { t.outer = true }
 
+// Swallows advises for a task that goes on after it was cancelled.
+func Swallows(s goinspect.Stack) string { return swallows(s) }
+
 // PlaceOf returns where in the memory of the program's only loop a task with the
 // given name has its number, and where its count of switches stands.
 func (t *Target) PlaceOf(name string) (number, switches uint64) {
