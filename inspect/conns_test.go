@@ -182,6 +182,22 @@ func TestMetricsOfServersWithOneName(t *testing.T) {
 	}
 }
 
+// TestMetricsOfWaits: of each kind of wait the metrics have how many there are, and the longest.
+func TestMetricsOfWaits(t *testing.T) {
+	var metrics strings.Builder
+	_ = crowd(2, 5).WriteMetrics(&metrics)
+	for _, loop := range []string{`{loop="loop-0",id="1",`, `{loop="loop-1",id="2",`} {
+		for _, want := range []string{
+			"rondo_waiting_tasks" + loop + `what="sleep"} 3`, "rondo_longest_wait_seconds" + loop + `what="sleep"} 4`,
+			"rondo_waiting_tasks" + loop + `what="lock"} 2`, "rondo_longest_wait_seconds" + loop + `what="lock"} 5`,
+		} {
+			if !strings.Contains(metrics.String(), "\n"+want+"\n") {
+				t.Errorf("no %q in\n%s", want, &metrics)
+			}
+		}
+	}
+}
+
 // TestOlderRondo: of a program whose Rondo did not count connections yet, that is said, and
 // the rest is there.
 func TestOlderRondo(t *testing.T) {
