@@ -26,14 +26,18 @@ func groupable() *inspect.Loop {
 }
 
 func TestGroups(t *testing.T) {
+	l := groupable()
+	l.Tasks = append(l.Tasks,
+		&inspect.Task{ID: 7, Name: "f", Func: "main.h", State: "ready", Owner: &inspect.ScopeID{Host: 1, Depth: 3}}, // main has left it
+		&inspect.Task{ID: 8, Name: "g", Func: "main.h", State: "ready", Owner: &inspect.ScopeID{Host: 1}})           // which one is not known
 	for by, want := range map[inspect.GroupBy]string{
-		inspect.ByWait:  `[lock "x y":2:5:7:#2 sleep:2:8:15:#3 group:1:9:9:#1 (ran meanwhile):1:0:0:#5]`,
-		inspect.ByFunc:  `[main.g:3:8:10:#4 main.f:2:7:12:#2 main.main:1:9:9:#1]`,
-		inspect.ByStack: `[(no stack):3:9:16:#1 main.main;main.nap:2:8:15:#3 (ran meanwhile):1:0:0:#5]`,
-		inspect.ByScope: `[(the loop):2:9:11:#1 group of #1 main:2:7:12:#2 timeout of #1 main:1:8:8:#4 a scope of #77:1:0:0:#5]`,
+		inspect.ByWait:  `[lock "x y":2:5:7:#2 sleep:2:8:15:#3 ready:2:0:0:#7 group:1:9:9:#1 (ran meanwhile):1:0:0:#5]`,
+		inspect.ByFunc:  `[main.g:3:8:10:#4 main.f:2:7:12:#2 main.h:2:0:0:#7 main.main:1:9:9:#1]`,
+		inspect.ByStack: `[(no stack):5:9:16:#1 main.main;main.nap:2:8:15:#3 (ran meanwhile):1:0:0:#5]`,
+		inspect.ByScope: `[(the loop):2:9:11:#1 group of #1 main:2:7:12:#2 scope of #1 main:2:0:0:#7 timeout of #1 main:1:8:8:#4 a scope of #77:1:0:0:#5]`,
 	} {
 		var got []string
-		for _, g := range groupable().Groups(by) {
+		for _, g := range l.Groups(by) {
 			got = append(got, fmt.Sprintf("%s:%d:%d:%d:#%d", g.Key, g.Tasks, g.Longest, g.Total, g.First.ID))
 		}
 		if fmt.Sprint(got) != want {
