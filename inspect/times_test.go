@@ -23,13 +23,17 @@ func TestReady(t *testing.T) {
 	r.Mark(4100, 4, 1, 4)
 	r.Step(5, 2)
 	r.Step(6, 5) // by the one before, past the queue
+	r.Mark(5100, 6, 0, 6)
+	r.Mark(5100, 6, 0, 6) // no time has passed
+	r.Step(7, 0)
+	r.Step(8, 0) // by what has come in since
 	type step struct {
 		task        uint64
 		from, ready time.Duration
 	}
-	want := []step{{1, 100, 0}, {2, 1100, 1000}, {3, 2100, 2000}, {4, 3100, 2000}, {5, 4100, 2500}, {6, 4600, 250}}
+	want := []step{{1, 100, 0}, {2, 1100, 1000}, {3, 2100, 2000}, {4, 3100, 2000}, {5, 4100, 2500}, {6, 4600, 250}, {7, 5100, 0}, {8, 6100, 500}}
 	var got []step
-	for _, s := range inspect.FlightSteps(r, flight.Mark{At: 5100, Ran: 6, Taken: 6, Task: 6}) {
+	for _, s := range inspect.FlightSteps(r, flight.Mark{At: 7100, Ran: 8, Taken: 8, Task: 8}) {
 		got = append(got, step{task: s.Task, from: s.From, ready: s.Ready})
 	}
 	if len(got) != len(want) {
@@ -102,17 +106,24 @@ func TestTimes(t *testing.T) {
 		{Task: 2, Name: "b #2", Kind: "b", From: 10 * us, To: 900 * us, Woken: true, Ready: 5 * us},
 		{Task: 3, Name: "a #3", Kind: "a", From: 900 * us, To: 910 * us},
 		{Task: 1, Name: "a #1", Kind: "a", From: 910 * us, To: 911 * us, Woken: true, Ready: 903 * us},
+		{Task: 4, Name: "c #4", Kind: "c", From: 911 * us, To: 912 * us, Woken: true, Ready: 1 * us}, // since the step before it began
 	}}
+	if steps, tasks := l.Count(); steps != 5 || tasks != 4 {
+		t.Errorf("%d steps of %d tasks, want 5 of 4", steps, tasks)
+	}
 	times := l.Times()
-	if len(times) != 3 || times[0].Kind != "" || times[1].Kind != "b" || times[2].Kind != "a" {
+	if len(times) != 4 || times[0].Kind != "" || times[1].Kind != "b" || times[2].Kind != "a" || times[3].Kind != "c" {
 		t.Fatalf("the times are of %+v", times)
 	}
 	all, a := times[0], times[2]
-	if all.Steps.Count != 4 || all.Steps.Sum != 911*us || all.Steps.Max != 890*us || all.Ready.Count != 3 || a.Steps.Count != 3 || a.Ready.Count != 2 {
+	if all.Steps.Count != 5 || all.Steps.Sum != 912*us || all.Steps.Max != 890*us || all.Ready.Count != 4 || a.Steps.Count != 3 || a.Ready.Count != 2 {
 		t.Errorf("all %+v, a %+v", all, a)
 	}
 	if want := (inspect.ReadyWait{Task: "a #1", For: 903 * us, Ahead: 3, Longest: "b #2", LongestFor: 890 * us}); *a.Worst != want || *all.Worst != want {
 		t.Errorf("the longest is %+v, want %+v", *a.Worst, want)
+	}
+	if c, want := times[3], (inspect.ReadyWait{Task: "c #4", For: us, Ahead: 1, Longest: "a #1", LongestFor: us}); *c.Worst != want {
+		t.Errorf("the longest is %+v, want %+v", *c.Worst, want)
 	}
 }
 
