@@ -111,8 +111,13 @@ func TestPageTimes(t *testing.T) {
 			l.Times = append(l.Times, inspect.Times{Kind: fmt.Sprint("kind-", i)})
 		}
 	}
+	p.Loops[0].Times[1].Worst = &inspect.ReadyWait{Task: "a #1", For: time.Second, Ahead: 3, Longest: "b #2", LongestFor: time.Millisecond}
+	p.Loops[0].Times[2].Worst = &inspect.ReadyWait{Task: "c #3", For: time.Second} // nobody ran meanwhile
 	page := pageOf(t, p, "")
-	for _, want := range []string{"<td>loop-0</td><td>all</td>", "<td>loop-0</td><td>kind-10</td>", "and 11 more"} {
+	if strings.Contains(page, "before c #3") {
+		t.Error("of a task before which nobody ran, it is said who did")
+	}
+	for _, want := range []string{"<td>loop-0</td><td>all</td>", "<td>loop-0</td><td>kind-10</td>", "3 steps before a #1; b #2 for 1ms", "and 11 more"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -184,6 +189,9 @@ func TestPageOfMany(t *testing.T) {
 		page := pageOf(t, p, "")
 		if strings.Contains(page, "<h2>Tree</h2>") || !strings.Contains(page, "tree=1") {
 			t.Errorf("the tree is on the page, or no link to it:\n%.3000s", page)
+		}
+		if want := fmt.Sprintf("%d tasks in 1 loop", len(p.Loops[0].Tasks)+p.Loops[0].Omitted); !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%.3000s", want, page)
 		}
 	}
 }
