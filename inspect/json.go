@@ -194,7 +194,8 @@ func (t *tables) frame(f Frame) int {
 	return k
 }
 
-// WriteJSON writes the snapshot as JSON: one task a line. Errors are those of w.
+// WriteJSON writes the snapshot as JSON: one task a line. Errors are those of w; and it fails if
+// the snapshot was taken in a year of five digits, which JSON cannot say.
 func (p *Program) WriteJSON(w io.Writer) error {
 	t := tables{functions: make(map[string]int), byFrame: make(map[Frame]int), byStack: make(map[string]int), byMemory: make(map[*Frame]int)}
 	for _, l := range p.Loops {

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"reflect"
 	"strings"
@@ -117,7 +118,11 @@ func TestSchema(t *testing.T) {
 	p.Loops[1].Tasks[1].Stack = nil
 	p.Loops[0].Tasks[0].Parent, p.Loops[1].Tasks[0].Parent = 77, 0 // neither is the owner's host
 	p.Loops[0].Tasks[1].WaitOutside()
-	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"}}}, {Tasks: []*inspect.Task{}}}
+	calls := []inspect.Frame{{Func: "a"}, {Func: "b"}}
+	empty.Loops = []*inspect.Loop{{Tasks: []*inspect.Task{
+		{Name: "a", Func: "f"}, {ID: 3, Name: "task-3"},
+		{ID: 4, Name: "task-4", Stack: calls}, {ID: 5, Name: "task-5", Stack: calls}, {ID: 6, Name: "task-6", Stack: calls[:1]}, // in one place of memory
+	}}, {Tasks: []*inspect.Task{}}}
 	root, seen := readSchema(t), make(map[string]bool)
 	for _, p := range []*inspect.Program{&p, &empty, {Loops: []*inspect.Loop{}}} {
 		var b bytes.Buffer
@@ -147,6 +152,23 @@ func TestSchema(t *testing.T) {
 		every(name, s)
 	}
 }
+
+// TestWriteJSONFails: what JSON cannot say, and what cannot be written, is an error.
+func TestWriteJSONFails(t *testing.T) {
+	var b strings.Builder
+	if err := (&inspect.Program{Taken: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}).WriteJSON(&b); err == nil || !strings.Contains(err.Error(), "year") {
+		t.Errorf("of the year 10,000: %v, and\n%s", err, &b)
+	}
+	full := errors.New("full")
+	if err := crowd(1, 2).WriteJSON(failing{full}); !errors.Is(err, full) {
+		t.Errorf("to a writer that fails: %v", err)
+	}
+}
+
+// failing is a Writer that fails.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestReadJSON: what is no snapshot is refused with a sentence.
 func TestReadJSON(t *testing.T) {
