@@ -79,6 +79,16 @@ func TestHandlerJSON(t *testing.T) {
 	}
 }
 
+// TestHandlerGoroutines: as JSON there are the goroutines that run no task if they are asked for.
+func TestHandlerGoroutines(t *testing.T) {
+	for query, want := range map[string]bool{"": false, "&goroutines=0": false, "&goroutines=1": true} {
+		p, err := inspect.ReadJSON(get(t, "GET", "/?format=json"+query, "").Body)
+		if err != nil || (len(p.Goroutines) > 0) != want {
+			t.Errorf("%q: %d goroutines, %v; want some: %v", query, len(p.Goroutines), err, want)
+		}
+	}
+}
+
 // TestHandlerStacks: as JSON there are the stacks that are asked for, and all if none are named.
 func TestHandlerStacks(t *testing.T) {
 	for query, want := range map[string]string{"": "1234", "&stacks=0": "", "&stacks=3": "3", "&stacks=0&stacks=2&stacks=4": "24", "&stacks=x": ""} {
