@@ -17,7 +17,9 @@ import (
 // TestAddTable: the page has the tables of the program, with what they say escaped, until they are
 // removed. Other answers have none.
 func TestAddTable(t *testing.T) {
+	asked := 0
 	remove := inspect.AddTable("Jobs", func(context.Context) [][]string {
+		asked++ // get waits for the answer
 		return [][]string{{"name", "done"}, {"<mails>", "17"}, {"bills", ""}}
 	})
 	for range 2 {
@@ -28,9 +30,9 @@ func TestAddTable(t *testing.T) {
 			}
 		}
 	}
-	for _, format := range []string{"json", "metrics"} {
-		if text := body(t, get(t, "GET", "/?format="+format, "")); strings.Contains(text, "mails") {
-			t.Errorf("the table is in the %s:\n%s", format, text)
+	for _, format := range []string{"json", "metrics", "flight"} {
+		if text := body(t, get(t, "GET", "/?format="+format, "")); strings.Contains(text, "mails") || asked != 2 {
+			t.Errorf("for two pages and the %s the table was asked for %d times, and this is the answer:\n%s", format, asked, text)
 		}
 	}
 	remove()
