@@ -144,7 +144,8 @@ func TestOtherPrograms(t *testing.T) {
 
 // TestRefusedMemory: a program for a 32-bit processor is refused as that, also if there is Rondo in
 // it; one whose Rondo is newer than the reader; and one that says its records are larger than any
-// can be, or have no size, for which a reader would take gigabytes.
+// can be, or have no size, for which a reader would take gigabytes. What looks like the table of
+// records, and leads to no code, is none.
 func TestRefusedMemory(t *testing.T) {
 	t.Parallel()
 	i := recorded(t)
@@ -165,12 +166,16 @@ func TestRefusedMemory(t *testing.T) {
 		{tables, offset(layout.WorkerSize), number(2000), damaged},
 		{tables, offset(layout.ListSize), number(0), damaged},
 		{tables, offset(layout.LoopName), number(65528), damaged},
+		{tables, layout.AtMarker, binary.LittleEndian.AppendUint64(nil, 8), []string{"has no Rondo in it"}},
 	} {
 		d := damage(i, nil)
 		for _, place := range lie.places {
 			d.put(place+lie.at, lie.bytes)
 		}
-		_, err := inspect.OpenMemory(d)
+		target, err := inspect.OpenMemory(d)
+		if err == nil {
+			_, err = target.Snapshot(inspect.Options{})
+		}
 		refused(t, err, lie.words...)
 	}
 }
