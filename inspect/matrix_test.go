@@ -105,7 +105,7 @@ var waits = []struct{ name, wait, fn string }{
 	{"sleeper", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
 	{"joiner", `task #4 sleeper`, "rondo.(*Task).Wait"},
 	{"getter", `get "jobs"`, "main.waits.func"},
-	{"reader", `read (127\.0\.0\.1:\d+|"127\.0\.0\.1:1") fd \d+`, "main.waits.func"},
+	{"reader", `read (127\.0\.0\.1:[1-9]\d*|"127\.0\.0\.1:1") fd \d+`, "main.waits.func"},
 	{"acceptor", `accept fd \d+`, "main.waits.func"},
 	{"puller", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
 	{"nester", `sleep (59m\d\ds|1h0m0s)`, "main.waits.func"},
