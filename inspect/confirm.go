@@ -41,7 +41,7 @@ func (r *reader) numbers(addrs []uint64) []uint64 {
 func (r *reader) confirm() (moved bool) {
 	// Before the rest: a name is of the same moment as the wait of a task that has
 	// not moved after it was read.
-	r.confirmNames()
+	r.confirmNames(r.tasks)
 	kept := r.tasks[:0]
 	for i, state := range r.compare(r.tasks) {
 		s := r.tasks[i]

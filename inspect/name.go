@@ -96,9 +96,9 @@ func (r *reader) readNames(tasks []*seen) {
 	}
 }
 
-// confirmNames reads again the names that have changed since they were read.
-func (r *reader) confirmNames() {
-	todo := r.tasks
+// confirmNames reads again those names of some tasks that have changed since they were read.
+func (r *reader) confirmNames(tasks []*seen) {
+	todo := tasks
 	for try := 0; len(todo) > 0; try++ {
 		var changed []*seen
 		for i, n := range r.namesOf(todo) {

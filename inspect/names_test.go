@@ -4,7 +4,10 @@ package inspect_test
 
 import (
 	"encoding/binary"
+	"fmt"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -114,6 +117,48 @@ func TestNameChanges(t *testing.T) {
 	}, more...)
 	if seen["acceptor"] == 0 || seen["dead-b"] == 0 {
 		t.Errorf("names %v; want both", seen)
+	}
+}
+
+// TestNameOfOther has a task renamed before every single read of a snapshot, or its place taken by
+// another one with another name, and the memory of the old name used for something else at once.
+// Of a task that waits for it, it is said what it was called, or is, or no name, and never the name
+// of the one with the number of the other.
+func TestNameOfOther(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ mode, task, other, waits string }{
+		{"waits", "dead-a", "dead-b", `lock "audit"( held by %s)?`},
+		{"shared", "chooser", "holder", "select of 2: task #2 reader, task %s"},
+	} {
+		i := recordedIn(t, c.mode)
+		old, _ := i.nameOf(t, c.other)
+		name := map[string]string{"waits": "acceptor", "shared": "limited"}[c.mode]
+		header, _ := i.nameOf(t, name)
+		_, words := opened(t, i).WordsOf(c.other)
+		changes := [][2]uint64{{old + 8, 5}}
+		for _, at := range i.word(old) {
+			changes = append(changes, [2]uint64{at, header})
+		}
+		for what, pattern := range map[string]string{
+			"renamed":  fmt.Sprintf("#3( %s| %s)?", c.other, name),
+			"replaced": fmt.Sprintf("(#3|#3 %s|#77|#77 %s)", c.other, name),
+		} {
+			first, more := changes[1], slices.Concat(changes[:1], changes[2:])
+			if what == "replaced" {
+				more = append(more, [2]uint64{words["number"], 77})
+			}
+			allowed := regexp.MustCompile("^(" + fmt.Sprintf(c.waits, pattern) + ")?$")
+			seen := make(map[string]int)
+			atEachRead(t, i, first[0], first[1], func(l *inspect.Loop, before, _ int) {
+				k := task(t, l, c.task)
+				if seen[k.Waiting]++; !allowed.MatchString(k.Waiting) || k.Waiting == "" && !k.Moved {
+					t.Errorf("%s after %d looks, %s waits for %s, moved %v", what, before, c.task, k.Waiting, k.Moved)
+				}
+			}, more...)
+			if len(seen) < 2 {
+				t.Errorf("%s: %s waited for %v; want both names", what, c.task, seen)
+			}
+		}
 	}
 }
 

@@ -79,6 +79,7 @@ func (r *reader) meetAt(addrs, ids []uint64) {
 		s.name = names[i]
 	}
 	r.readNames(found)
+	r.confirmNames(found)
 	again := r.column(len(found))
 	for i, s := range found {
 		again[i] = s.addr
