@@ -96,6 +96,26 @@ func TestLag(t *testing.T) {
 	})
 }
 
+// TestSleeps: of tasks that follow each other, each sleeps as long as it said.
+func TestSleeps(t *testing.T) {
+	onLoop(t, "sleeps", func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			hours := []time.Duration{1000, 3000, 3000, 1000}
+			for _, h := range hours {
+				g.Go(func(ctx context.Context) error { return rondo.Sleep(ctx, h*time.Hour) })
+			}
+			for i, k := range look(g, t, "sleeps").Tasks[1:] {
+				left, err := time.ParseDuration(strings.TrimPrefix(k.Waiting, "sleep "))
+				if long := left > 2000*time.Hour; err != nil || long != (hours[i] == 3000) {
+					t.Errorf("task %d of those that sleep for %d hours waits for %q (%v)", i, hours, k.Waiting, err)
+				}
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+}
+
 // TestThings: the tasks that wait for one thing are counted together, also those of a Semaphore, of
 // which each is in a list of its own, and those at several places in the line of an RWMutex.
 func TestThings(t *testing.T) {
