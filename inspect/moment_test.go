@@ -371,6 +371,30 @@ func TestLoopOfMemory(t *testing.T) {
 	}
 }
 
+// TestLongSteps: of the steps that held the loop the last ones are known, the very last first.
+func TestLongSteps(t *testing.T) {
+	i := recorded(t)
+	d := damage(i, nil)
+	target := opened(t, d)
+	at, now := target.InLoop(layout.LoopCosts), i.number(t, target.InLoop(layout.LoopNow))
+	put := func(offset int, value uint64) { d.put(at+uint64(offset), binary.LittleEndian.AppendUint64(nil, value)) }
+	const room = layout.CostsRing
+	for n := range uint64(room + 3) {
+		step := layout.CostsHeld + int(n%room)*layout.HeldSize
+		put(step+layout.HeldTask, n)
+		put(step+layout.HeldTook, uint64(time.Second))
+		put(step+layout.HeldBegan, now-uint64(time.Minute)+n*uint64(time.Second))
+		put(layout.CostsCount, n+1)
+		var want []inspect.Step
+		for k := int(n); k >= 0 && len(want) < room; k-- {
+			want = append(want, inspect.Step{Task: uint64(k), Took: time.Second, Ago: time.Minute - time.Duration(k+1)*time.Second})
+		}
+		if got := shot(t, target, inspect.Options{}).Loops[0].LongSteps; !slices.Equal(got, want) {
+			t.Errorf("after %d long steps there are %+v, want %+v", n+1, got, want)
+		}
+	}
+}
+
 // TestWokenMeanwhile: of a task whose sleep has ended since it was read, no wait is said.
 func TestWokenMeanwhile(t *testing.T) {
 	t.Parallel()
