@@ -18,9 +18,6 @@ type budget struct {
 
 // late reports whether no time is left.
 func (b *budget) late() bool {
-	if b == nil || b.short != "" {
-		return b != nil
-	}
 	if most := b.options.MaxTime; most > 0 && time.Since(b.began) > most {
 		b.short = fmt.Sprintf("has taken %s, the most that it may", short(most))
 	}
@@ -29,10 +26,7 @@ func (b *budget) late() bool {
 
 // over reports whether no time or no memory is left.
 func (b *budget) over() bool {
-	if b == nil || b.late() {
-		return b != nil
-	}
-	if most := b.options.MaxMemory; most > 0 && b.kept > most {
+	if most := b.options.MaxMemory; !b.late() && most > 0 && b.kept > most {
 		b.short = fmt.Sprintf("takes %d MB of memory, the most that it may", most/1_000_000)
 	}
 	return b.short != ""
@@ -47,24 +41,18 @@ const perGoroutine = int64(unsafe.Sizeof(Goroutine{})) + 8
 
 // keep counts what is kept of a task.
 func (b *budget) keep(t *Task) {
-	if b != nil {
-		b.kept += perTask + int64(len(t.Name)+len(t.Waiting)) + int64(len(t.Scopes))*int64(unsafe.Sizeof(Scope{}))
-	}
+	b.kept += perTask + int64(len(t.Name)+len(t.Waiting)) + int64(len(t.Scopes))*int64(unsafe.Sizeof(Scope{}))
 }
 
 // keepBrief counts what is kept of a task in short.
 func (b *budget) keepBrief(t *Task) {
-	if b != nil {
-		b.kept += int64(unsafe.Sizeof(Brief{})) + 3*8 + int64(len(t.Name))
-	}
+	b.kept += int64(unsafe.Sizeof(Brief{})) + 3*8 + int64(len(t.Name))
 }
 
 // keepStack counts a stack, which the tasks that stand there share: once as frames of
 // the program, once as those of the snapshot.
 func (b *budget) keepStack(calls int) {
-	if b != nil {
-		b.kept += 2 * int64(calls) * int64(unsafe.Sizeof(Frame{}))
-	}
+	b.kept += 2 * int64(calls) * int64(unsafe.Sizeof(Frame{}))
 }
 
 // Options say how much of a program is read.

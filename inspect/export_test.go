@@ -60,7 +60,7 @@ func Swallows(s goinspect.Stack) string { return swallows(s) }
 // given name has its number, and where its count of switches stands.
 func (t *Target) PlaceOf(name string) (number, switches uint64) {
 	loops, _ := t.layouts[0].loops(t.program)
-	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0], portion: portion}
+	r := reader{program: t.program, layout: &t.layouts[0], at: loops[0], portion: portion, budget: new(budget)}
 	if _, ok := r.once(); ok {
 		for _, s := range r.tasks { // one portion is all of them
 			if s.info.Name == name {
@@ -77,7 +77,7 @@ func (t *Target) PlaceOf(name string) (number, switches uint64) {
 func (t *Target) WordsOf(name string) (task uint64, words map[string]uint64) {
 	loops, _ := t.layouts[0].loops(t.program)
 	for _, at := range loops {
-		r := reader{program: t.program, layout: &t.layouts[0], at: at, portion: portion}
+		r := reader{program: t.program, layout: &t.layouts[0], at: at, portion: portion, budget: new(budget)}
 		if _, ok := r.once(); !ok {
 			continue
 		}

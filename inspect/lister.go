@@ -189,7 +189,7 @@ func (p *Program) askGoroutines() {
 		}
 	}
 	maps.Copy(ofTasks, p.offloaded())
-	list := newLister(nil, nil, nil)
+	list := newLister(nil, nil, new(budget))
 	for id, s := range stacksOfAll() {
 		g := list.goroutine(&goinspect.Live{Stack: s})
 		if !ofTasks[id] && where(g.Stack) != inLoop {

@@ -151,7 +151,7 @@ func read(l kernel.Loop, late time.Duration) *Loop {
 	}
 	r := reader{
 		program: &calling{}, layout: known, at: uint64(reflect.ValueOf(l).Pointer()), inside: true, late: late, portion: portion,
-		options: Options{Stacks: true},
+		options: Options{Stacks: true}, budget: new(budget),
 	}
 	out, ok := r.once()
 	if !ok {
