@@ -181,6 +181,17 @@ func TestAskHeld(t *testing.T) {
 	}
 }
 
+// TestAskTorn: a loop that had not answered, and goes on while it is read, may lead to where no
+// memory is. It is not in the snapshot then, and the program goes on.
+func TestAskTorn(t *testing.T) {
+	if l := inspect.ReadTorn(4096); l != nil { // nothing stands as low
+		t.Errorf("it has %d tasks", len(l.Tasks))
+	}
+	if l := inspect.ReadTorn(0); l == nil || len(l.Tasks) != 0 {
+		t.Errorf("without a task it is %+v", l)
+	}
+}
+
 // TestAskGoroutines: the goroutines that run no task are listed, and those of tasks are not.
 func TestAskGoroutines(t *testing.T) {
 	begun, quit := make(chan bool), make(chan bool)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/flight"
 	"github.com/rondo-go/rondo/internal/goinspect"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/layout"
 )
 
@@ -28,6 +29,19 @@ func Own(stack []Frame) []Frame { return own(stack) }
 // Ask is Snapshot as it works where a program cannot be read from outside. A loop
 // has so long to answer.
 func Ask(wait time.Duration) (*Program, error) { return ask(wait) }
+
+// ReadTorn reads a loop of this program that does not answer, and whose first task is said to stand
+// at an address.
+func ReadTorn(task uint64) *Loop {
+	l := new(struct {
+		words [maxRecord / 8]uint64 // the loop's record
+		kernel.Loop
+	})
+	for offset, word := range map[int]uint64{layout.LoopSerial: 1, layout.LoopLive: 1, layout.LoopTasks: task} {
+		l.words[kernel.Table.Offsets[offset]/8] = word
+	}
+	return readHeld(l, answerTime)
+}
 
 // OwnTables returns what the page shows of the tables of AddTable.
 func OwnTables(ctx context.Context) []table { return ownTables(ctx) }
