@@ -192,6 +192,54 @@ func TestAskTorn(t *testing.T) {
 	}
 }
 
+// TestHeldByCallback: a callback holds the loop after a task was suspended, or has ended. Neither
+// task is said to hold it. A goroutine whose task has ended may run it, and is not found then.
+func TestHeldByCallback(t *testing.T) {
+	for name, main := range map[string]func(ctx context.Context, callback func()) error{
+		"suspended": func(ctx context.Context, callback func()) error {
+			rondo.LoopOf(ctx).CallSoon(callback)
+			return rondo.Yield(ctx)
+		},
+		"ended": func(ctx context.Context, callback func()) error {
+			return rondo.Go(ctx, func(ctx context.Context) error {
+				rondo.LoopOf(ctx).CallSoon(callback)
+				return nil
+			}).Wait(ctx)
+		},
+	} {
+		begun, quit, held := make(chan bool), make(chan bool), make(chan *inspect.Held, 1)
+		go func() {
+			defer close(quit)
+			<-begun
+			for end := time.Now().Add(patience); time.Now().Before(end); {
+				if p, err := inspect.Snapshot(); err != nil || p.Loops[0].Held != nil {
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					held <- p.Loops[0].Held
+					return
+				}
+			}
+		}()
+		onLoop(t, "held", func(ctx context.Context) error {
+			return main(ctx, func() {
+				close(begun)
+				<-quit //rondovet:ignore the channel that holds the loop
+			})
+		})
+		select {
+		case h := <-held:
+			own := inspect.Own(h.Stack)
+			if h.Task != 0 || name == "suspended" && (h.How != "blocked on a channel" || len(own) == 0 || path.Base(own[0].File) != "ask_test.go") {
+				t.Errorf("%s: it is held by %+v; want the callback", name, h)
+			}
+		default:
+			t.Errorf("%s: it is not said to be held", name)
+		}
+	}
+}
+
 // TestAskGoroutines: the goroutines that run no task are listed, and those of tasks are not.
 func TestAskGoroutines(t *testing.T) {
 	begun, quit := make(chan bool), make(chan bool)
