@@ -286,6 +286,23 @@ func damageAtRandom(t *testing.T, i *image, r *rand.Rand) {
 	}
 }
 
+// TestDamagedCall: a task of a loop whose name cannot be read is not known.
+func TestDamagedCall(t *testing.T) {
+	d := damage(recordedIn(t, "ring"), nil)
+	target := opened(t, d)
+	_, of := target.WordsOf("caller")
+	for _, want := range []string{"shard-1", ""} {
+		caller, there := task(t, shot(t, target, inspect.Options{}).Loops[0], "caller"), ""
+		if e := caller.Elsewhere; e != nil {
+			there = e.Loop
+		}
+		if (caller.Elsewhere != nil) != (want != "") || there != want || caller.What != "call" {
+			t.Errorf("it waits for %s, and so for %v; want one of %q", caller.Waiting, caller.Elsewhere, want)
+		}
+		d.put(of["thing"], binary.LittleEndian.AppendUint64(nil, 0)) // where the loop's name stands
+	}
+}
+
 // TestDamagedLocks: of a lock, a Select or a limit whose memory is damaged nothing is said that
 // does not follow from the rest of it.
 func TestDamagedLocks(t *testing.T) {

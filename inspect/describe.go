@@ -311,7 +311,7 @@ func taskElsewhere(what, label string) *TaskID {
 		return nil
 	}
 	i := strings.LastIndex(label, " #")
-	if i < 0 {
+	if i <= 0 { // each loop has a name
 		return nil
 	}
 	id, err := strconv.ParseUint(label[i+2:], 10, 64)

@@ -109,8 +109,8 @@ func (r *reader) wordsOf(s *seen) map[string]uint64 {
 	if s.worker.b != nil {
 		list, selection = s.worker.uint64(layout.WorkerList), s.worker.uint64(layout.WorkerSelection)
 	}
-	_, lock := s.list.pair(layout.ListOf)
-	lock -= uint64(r.size(layout.ReadwriteName)) // if it waits for an RWMutex
+	_, thing := s.list.pair(layout.ListOf)
+	lock := thing - uint64(r.size(layout.ReadwriteName)) // if it waits for an RWMutex
 	rest := r.one(s.task.uint64(layout.TaskOwner), layout.ScopeSize).uint64(layout.ScopeRest)
 	at := func(record uint64, offset int) uint64 { return record + uint64(r.size(offset)) }
 	return map[string]uint64{
@@ -121,7 +121,7 @@ func (r *reader) wordsOf(s *seen) map[string]uint64 {
 		"since": at(worker, layout.WorkerSince), "inner": at(worker, layout.WorkerInner), "owner": at(list, layout.ListOwner),
 		"readers": at(lock, layout.ReadwriteReaders), "writing": at(lock, layout.ReadwriteWriting), "writer": at(lock, layout.ReadwriteWriter),
 		"head": at(lock, layout.ReadwriteHead), "next run": at(list-uint64(r.size(layout.RunList)), layout.RunNext),
-		"selection": at(worker, layout.WorkerSelection), "places": at(selection, layout.SelectionPlaces),
+		"thing": thing, "selection": at(worker, layout.WorkerSelection), "places": at(selection, layout.SelectionPlaces),
 		"count of places": at(selection, layout.SelectionPlaces) + 8, "timer": at(selection, layout.SelectionTimer),
 		"limit": at(rest, layout.RestLimit), "held": at(rest, layout.RestHeld), "count of held": at(rest, layout.RestHeld) + 8,
 	}
