@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -192,17 +193,17 @@ func TestListenControl(t *testing.T) {
 // TestListenCancelledLate: a listener that was opened after its caller was
 // cancelled is closed.
 //
-// Method: the loop stands still from the moment the socket is bound, so the
-// goroutine that opened it is back before the cancellation.
+// Method: the loop stands still from the moment the goroutine may bind the socket, so
+// that one is back before the cancellation.
 func TestListenCancelledLate(t *testing.T) {
 	run(t, func(ctx context.Context) error {
 		before := leak.Descriptors()
 		why := errors.New("why")
-		var raw syscall.RawConn
-		bound := make(chan struct{})
+		var raw atomic.Value
+		still := make(chan struct{})
 		lc := socket.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			raw = c
-			close(bound)
+			<-still
+			raw.Store(c)
 			return nil
 		}}
 		err := rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -214,7 +215,7 @@ func TestListenCancelledLate(t *testing.T) {
 				return err
 			})
 			waiting(ctx, "offload", 1)
-			<-bound
+			close(still)
 			// It has only to bind and to listen.
 			for range 10_000 {
 				runtime.Gosched()
@@ -234,7 +235,7 @@ func TestListenCancelledLate(t *testing.T) {
 		if n := leak.Descriptors() - before; n > 0 {
 			t.Errorf("%d descriptors are left", n)
 		}
-		runtime.KeepAlive(raw)
+		runtime.KeepAlive(raw.Load())
 		return nil
 	})
 }
