@@ -344,6 +344,9 @@ func runVictim(t *testing.T, name, seed string, env ...string) string {
 	return string(out)
 }
 
+// reportLine begins a report.
+var reportLine = regexp.MustCompile(`(?m)^ +victim_test\.go:\d+: sim: (seed|order) \d`)
+
 var commandLine = regexp.MustCompile(`replay: RONDO_SEED=(\S+) (go test .*)`)
 
 // TestReplay runs the command in the report of a real test.
@@ -352,6 +355,9 @@ func TestReplay(t *testing.T) {
 	for _, name := range []string{"lost_update", "order"} {
 		text := runVictim(t, name, "")
 		contains(t, text, "--- FAIL: TestVictim/"+name, "victim_test.go:", "the count is 1", "the test failed")
+		if !reportLine.MatchString(text) {
+			t.Errorf("the report does not begin with the line of the test that calls package sim:\n%s", text)
+		}
 		c := commandLine.FindStringSubmatch(text)
 		if c == nil || !strings.HasSuffix(c[2], " -run '^TestVictim$/^"+name+"$' -count=1") {
 			t.Fatalf("no command, or a wrong one:\n%s", text)

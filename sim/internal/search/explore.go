@@ -9,10 +9,8 @@ package search
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/replay"
@@ -36,9 +34,7 @@ func Orders(t testing.TB, settings Settings, once func(a *Run) Outcome) {
 		level := e.next
 		e.next, e.deviations = nil, e.deviations+1
 		for _, p := range level {
-			for w, fork := range p.branches(s.Late) {
-				e.run(w, fork+1)
-			}
+			e.deviate(p)
 		}
 	}
 	t.Logf("sim: %s%s", e.counted(), e.caveat())
@@ -118,19 +114,15 @@ type path struct {
 	from   int
 }
 
-// branches ranges over the paths with one deviation more, and the forks at which they
-// deviate.
-func (p path) branches(late time.Duration) iter.Seq2[*choice.Walk, int] {
-	return func(yield func(*choice.Walk, int) bool) {
-		for fork := p.from; fork < len(p.among); fork++ {
-			for branch := 1; branch < p.among[fork]; branch++ {
-				w := &choice.Walk{Chosen: make([]int, fork+1), Among: slices.Clone(p.among[:fork+1]), Late: late}
-				copy(w.Chosen, p.chosen)
-				w.Chosen[fork] = branch
-				if !yield(w, fork) {
-					return
-				}
-			}
+// deviate runs body along each path with one deviation more than p.
+func (e *exploration) deviate(p path) {
+	e.T.Helper()
+	for fork := p.from; fork < len(p.among); fork++ {
+		for branch := 1; branch < p.among[fork]; branch++ {
+			w := &choice.Walk{Chosen: make([]int, fork+1), Among: slices.Clone(p.among[:fork+1]), Late: e.Late}
+			copy(w.Chosen, p.chosen)
+			w.Chosen[fork] = branch
+			e.run(w, fork+1)
 		}
 	}
 }
