@@ -166,16 +166,14 @@ func (p *process) finish() {
 			}
 			w.fail(o)
 		}
-		w.run.Fails(p.number<<32|p.ran, func() string { return w.run.nameOf(nil, p.number, p.ran) + " of " + p.name })
-		if p.first == nil {
-			w.log(record.Hosted, h, nil, "exit", 0)
-		}
-		return
-	}
-	// What a killed process does and returns has no effect, except that it must not
-	// be lost that the program itself is broken.
-	if o := p.result; o.Exited && !w.ending {
+	} else if o := p.result; o.Exited && !w.ending {
+		// What a killed process does and returns has no effect, except that it must not
+		// be lost that the program itself is broken.
 		w.fail(o)
+	}
+	w.run.Fails(p.number<<32|p.ran, func() string { return w.run.nameOf(nil, p.number, p.ran) + " of " + p.name })
+	if p.killed == nil && p.first == nil {
+		w.log(record.Hosted, h, nil, "exit", 0)
 	}
 }
 
@@ -416,9 +414,6 @@ func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 // fails looks whether what ran last has failed the test, and reports whether the run ends.
 func (p *process) fails() bool {
 	w := p.world
-	if p.killed != nil || w.ending {
-		return false
-	}
 	if p.looked {
 		return w.run.Stopped
 	}

@@ -175,3 +175,32 @@ func TestPanicAfterFailure(t *testing.T) {
 		panic("and so")
 	}, "so it is", "panic in main: and so")
 }
+
+// TestKilledProgramFailsTest: the report names the program that fails the test in a deferred call
+// after it was killed, also if that is the last that it does, and no other one that runs.
+func TestKilledProgramFailsTest(t *testing.T) {
+	for at, end := range map[string]func(h *sim.Host){"1m0s": (*sim.Host).Crash, "2m0s": func(*sim.Host) {}} {
+		for _, last := range []bool{true, false} {
+			text := failing(t, func(t *tester) {
+				sim.Config{Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+					h := w.Host("culprit", func(ctx context.Context) error {
+						_ = rondo.WaitCanceled(ctx)
+						if t.Error("so it is"); last {
+							return nil
+						}
+						return rondo.Shield(ctx, rondo.Yield)
+					})
+					w.Host("other", func(ctx context.Context) error {
+						for rondo.Sleep(ctx, time.Second) == nil {
+						}
+						return nil
+					})
+					_ = rondo.Sleep(ctx, time.Minute)
+					end(h)
+					_ = rondo.Sleep(ctx, time.Minute)
+				})
+			})
+			contains(t, text, "so it is", "the test failed\n\tafter "+at+" of virtual time, ", ", in main of culprit\n")
+		}
+	}
+}
