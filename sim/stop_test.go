@@ -204,3 +204,10 @@ func TestKilledProgramFailsTest(t *testing.T) {
 		}
 	}
 }
+
+// TestGoroutineFailsTest: a goroutine that a task has started fails the test, and the report names
+// the task, because nothing else has run and no time has passed since.
+func TestGoroutineFailsTest(t *testing.T) {
+	text := runVictim(t, "goroutine fails", "1")
+	contains(t, text, "so it is", "the test failed", "after 1m0s of virtual time, ", ", in main of culprit\n")
+}

@@ -226,6 +226,27 @@ func TestVictim(t *testing.T) {
 			_ = rondo.Sleep(ctx, time.Minute)
 		})
 	})
+	t.Run("goroutine fails", func(t *testing.T) {
+		sim.Config{Goroutines: true, Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("culprit", func(ctx context.Context) error {
+				err := rondo.Sleep(ctx, time.Minute)
+				go t.Error("so it is")
+				return errors.Join(err, rondo.Sleep(ctx, time.Hour))
+			})
+			_ = rondo.Sleep(ctx, 30*time.Minute)
+		})
+	})
+	t.Run("unanswered host", func(t *testing.T) {
+		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+			w.Host("a", func(ctx context.Context) error {
+				return rondo.OffloadFunc(ctx, func(ctx context.Context) error {
+					<-ctx.Done()
+					return nil
+				})
+			})
+			_ = rondo.Sleep(ctx, time.Minute)
+		})
+	})
 	t.Run("late hosts", func(t *testing.T) {
 		sim.Config{MaxSteps: 10}.Cluster(t, func(ctx context.Context, w *sim.World) {
 			for i := range 20 {
@@ -486,6 +507,7 @@ func TestHang(t *testing.T) {
 		{"uncancelled", "", []string{"seed 1: livelock: ", "task-2 is running", "sim_test.TestVictim.func"}},
 		{"unanswered", "", []string{"seed 1: sim: nothing has come from outside"}},
 		{"unanswered at the end", "", []string{"seed 1: host b: so it is\n"}},
+		{"unanswered host", "1", []string{"seed 1: sim: nothing has come from outside"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
