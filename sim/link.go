@@ -127,6 +127,6 @@ func (w *World) Heal() {
 	if w.inert() {
 		return
 	}
-	w.log(record.Struck, nil, nil, "heal", 0)
+	w.log(record.Struck, w.test, nil, "heal", 0)
 	w.net.Heal()
 }

@@ -143,6 +143,56 @@ func TestDrawHosts(t *testing.T) {
 	}
 }
 
+// TestDrawFaults: a picture has a row for what cuts a host off and one for the end of that, whether
+// the test does it or the seed.
+func TestDrawFaults(t *testing.T) {
+	faults := func(seed uint64, c Config, body func(ctx context.Context, w *World, a *Host)) (all []string) {
+		p := drawn(t, seed, func(a *attempt) {
+			newCluster(a, c).execute(func(ctx context.Context, w *World) {
+				w.Host("b", rondo.WaitCanceled)
+				body(ctx, w, w.Host("a", rondo.WaitCanceled))
+			})
+		})
+		for _, r := range p.Rows {
+			if r.Kind == "fault" {
+				all = append(all, p.Columns[r.Column].Name+": "+r.Text+" at "+r.At)
+			}
+		}
+		return all
+	}
+	got := faults(1, Config{}, func(ctx context.Context, w *World, a *Host) {
+		w.Partition([]*Host{a}, nil)
+		_ = rondo.Sleep(ctx, time.Second)
+		w.Heal()
+	})
+	if want := []string{"a: partition at 0s", "test: heal at 1s"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	got = nil
+	for seed := range uint64(10) {
+		got = append(got, faults(seed, Config{Faults: Faults{Partition: 1}}, func(ctx context.Context, w *World, a *Host) {
+			_ = rondo.Sleep(ctx, time.Minute)
+		})...)
+	}
+	for _, want := range []string{"a: partition at ", "b: partition at ", "a: heal at ", "b: heal at "} {
+		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, want) }) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}
+
+// TestDrawDeadlock: a deadlock is drawn where it is found, before what the tasks do that it ends.
+func TestDrawDeadlock(t *testing.T) {
+	p := pictured(t, 1, func(ctx context.Context) { _ = new(rondo.Event).Wait(ctx) })
+	var kinds []string
+	for _, r := range p.Rows {
+		kinds = append(kinds, r.Kind)
+	}
+	if want := []string{"start", "wait", "failure", "wake", "end"}; !slices.Equal(kinds, want) {
+		t.Errorf("%q, want %q", kinds, want)
+	}
+}
+
 // TestDrawTheEnd: of a long run the end is drawn.
 func TestDrawTheEnd(t *testing.T) {
 	p := pictured(t, 1, func(ctx context.Context) {
@@ -182,21 +232,21 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestDrawHistory: a picture draws how operations end.
+// TestDrawHistory: a picture draws when operations begin, and how they end.
 func TestDrawHistory(t *testing.T) {
 	p := pictured(t, 1, func(ctx context.Context) {
 		var h History[string, int]
 		h.Begin(ctx, "inc").End(7)
 		h.Begin(ctx, "dec").Unknown()
 	})
-	var text strings.Builder
+	var got []string
 	for _, r := range p.Rows {
-		fmt.Fprintln(&text, r.Kind, r.Text)
-	}
-	for _, want := range []string{"inc", "7", "dec", "no answer"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %q in\n%s", want, &text)
+		if r.Kind == "ask" || r.Kind == "answer" {
+			got = append(got, r.Text)
 		}
+	}
+	if want := []string{"asks inc", "asked inc and gets 7", "asks dec", "asked dec and gets no answer"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -212,7 +262,11 @@ func (s secret) String() string {
 // and without it.
 func TestShowCostsNothing(t *testing.T) {
 	Show(t.Context(), "outside", secret{t})
-	Test(t, func(ctx context.Context) { Show(ctx, "inside", secret{t}) })
+	Test(t, func(ctx context.Context) {
+		Show(ctx, "inside", secret{t})
+		var h History[secret, secret]
+		h.Begin(ctx, secret{t}).End(secret{t})
+	})
 	allocations := testing.AllocsPerRun(100, func() { Show(t.Context(), "outside", dial(7)) })
 	if allocations > 1 { // of t.Context
 		t.Error(allocations, "allocations")
