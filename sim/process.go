@@ -392,23 +392,22 @@ func (p *process) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	if p.explores() {
 		p.sees(uint64(p.wall(p.Now()).UnixNano()) ^ uint64(n)<<32 ^ uint64(i))
 	}
-	switch {
-	case i < 0:
-		i = ^i
+	kind, runs := record.Chosen, i >= 0
+	if !runs {
+		i, kind = ^i, record.Passed
+	}
+	task := p.order.TaskAt(i)
+	if n > 1 || !runs {
 		w.base.step(1)
 		if t := w.run.Trace; t != nil {
-			t.Choose(w.base.now, record.Passed, p.number<<32|p.order.TaskAt(i), n)
-		}
-		return i, false
-	case n > 1:
-		w.base.step(1)
-		if t := w.run.Trace; t != nil {
-			t.Choose(w.base.now, record.Chosen, p.number<<32|p.order.TaskAt(i), n)
+			t.Choose(w.base.now, kind, p.number<<32|task, n)
 		}
 	}
-	p.ran, p.looked = p.order.TaskAt(i), false
-	w.last = p.number<<32 | p.ran
-	return i, true
+	if runs {
+		p.ran, p.looked = task, false
+		w.last = p.number<<32 | task
+	}
+	return i, runs
 }
 
 // fails looks whether what ran last has failed the test, and reports whether the run ends.

@@ -154,22 +154,22 @@ func (w *loopWorld) Choose(n int, who func(i int) uint64) (i int, runs bool) {
 	if w.order.Begins(n) {
 		w.offloads.Begins()
 	}
-	if i = w.order.Choose(n, who); i < 0 {
-		i = ^i
+	i = w.order.Choose(n, who)
+	kind, runs := record.Chosen, i >= 0
+	if !runs {
+		i, kind = ^i, record.Passed
+	}
+	task := w.order.TaskAt(i)
+	if n > 1 || !runs {
 		w.step(1)
 		if t := w.run.Trace; t != nil {
-			t.Choose(w.now, record.Passed, w.order.TaskAt(i), n)
-		}
-		return i, false
-	}
-	if n > 1 {
-		w.step(1)
-		if t := w.run.Trace; t != nil {
-			t.Choose(w.now, record.Chosen, w.order.TaskAt(i), n)
+			t.Choose(w.now, kind, task, n)
 		}
 	}
-	w.ran, w.looked = w.order.TaskAt(i), false
-	return i, true
+	if runs {
+		w.ran, w.looked = task, false
+	}
+	return i, runs
 }
 
 // fails looks whether what ran last has failed the test: then the loop is told that the run ends.
