@@ -107,6 +107,6 @@ func withMonotonic(t time.Time, instant int64) time.Time {
 	}
 	r := (*reading)(unsafe.Pointer(&t))
 	r.wall = 1<<63 | uint64(sec)<<30 | uint64(t.Nanosecond())
-	r.mono = instant - moment.Origin + int64(ownReadings)
+	r.mono = instant + int64(ownReadings)
 	return t
 }

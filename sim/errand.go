@@ -14,7 +14,6 @@ import (
 	"net"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -30,9 +29,9 @@ import (
 
 // errands are those of the goroutines of a world.
 type errands struct {
-	waiting []*errand // guarded by World.mu
+	waiting []*errand // guarded by World.mu, as over is
 	inside  []*errand // those let in
-	over    atomic.Bool
+	over    bool
 }
 
 // An errand is what a goroutine does with the network of a host.
@@ -71,7 +70,7 @@ func (p *process) Run(to driver.Errand) (done bool, err error) {
 		e.goroutine = gid.ID()
 	}
 	w.mu.Lock()
-	if w.errands.over.Load() {
+	if w.errands.over {
 		w.mu.Unlock()
 		p.refusal()
 		return true, errGone
@@ -276,20 +275,16 @@ const collectTimes = 8
 // of them than before.
 func (w *World) dismiss(before int) bool {
 	w.mu.Lock()
-	w.errands.over.Store(true)
+	w.errands.over = true // no errand comes any more
 	w.mu.Unlock()
-	for _, d := range []time.Duration{0, 0, time.Second, 10 * time.Second, time.Minute, 5 * time.Minute} {
+	slices.SortStableFunc(w.errands.waiting, (*errand).place)
+	for _, e := range w.errands.waiting {
+		e.leave(errGone)
+		synctest.Wait()
+	}
+	for _, d := range []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 5 * time.Minute} {
 		time.Sleep(d)
 		synctest.Wait()
-		w.mu.Lock()
-		waiting := w.errands.waiting
-		w.errands.waiting = nil
-		w.mu.Unlock()
-		slices.SortStableFunc(waiting, (*errand).place)
-		for _, e := range waiting {
-			e.leave(errGone)
-			synctest.Wait()
-		}
 		if bubbled() <= before {
 			return true
 		}

@@ -43,7 +43,6 @@ func (w *loopWorld) wait(ended <-chan search.Outcome, inside *atomic.Pointer[ker
 	}
 	looks := int(after / lookEach)
 	timer := time.NewTimer(lookEach)
-	defer timer.Stop()
 	warned, named := false, false
 	for steps, same := uint64(0), 0; ; {
 		select {

@@ -296,7 +296,7 @@ func (h *Host) SetClock(offset time.Duration, ppm int) {
 	w.log(record.Hosted, h, nil, "clock", ppm)
 	h.set(w.base.now, offset, ppm)
 	for _, p := range h.loops() {
-		if p.polling && p.killed == nil {
+		if p.polling {
 			w.makeReady(p) // it sets its timer anew
 		}
 	}
@@ -373,10 +373,7 @@ type delivery struct {
 // may be first: a system keeps which ones are pending, and no order.
 func (p *process) deliverSignals() {
 	for n := len(p.signals); n > 0; n = len(p.signals) {
-		i := 0
-		if n > 1 { // the first host is that of the test, which never fails
-			i = p.world.run.Choices.At(choice.ForOrder, choice.SignalOrder+p.number).Pick(n)
-		}
+		i := p.world.run.Choices.At(choice.ForOrder, choice.SignalOrder+p.number).Pick(n)
 		d := p.signals[i]
 		p.signals = slices.Delete(p.signals, i, i+1)
 		if !d.to.over {

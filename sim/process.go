@@ -437,12 +437,8 @@ func (p *process) Offload(user uintptr, fn, back func()) bool {
 	return true
 }
 
-func (p *process) Until() int64 {
-	if at := p.order.Until(); at > 0 && p.killed == nil {
-		return p.host.local(at)
-	}
-	return 0
-}
+// Until is that of driver.Simulation. 0 has passed on each clock.
+func (p *process) Until() int64 { return p.host.local(p.order.Until()) }
 
 func (p *process) Punctual() bool { return p.order.Punctual() }
 
