@@ -103,7 +103,7 @@ func TestHostEnds(t *testing.T) {
 func TestHostLoops(t *testing.T) {
 	for cause, end := range map[string]func(h *sim.Host){
 		"sim: the program has ended":   func(*sim.Host) {}, // by itself
-		"sim: the host has crashed":    func(h *sim.Host) { h.Crash(); h.PowerFail() },
+		"sim: the host has crashed":    func(h *sim.Host) { h.Signal(os.Interrupt); h.PowerFail() },
 		"sim: the host has lost power": (*sim.Host).PowerFail,
 	} {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -118,6 +118,7 @@ func TestHostLoops(t *testing.T) {
 				}
 				gone := false
 				driver.HostOf(kernel.Of(ctx).Driver()).RunBeside("gone", func(ctx context.Context) error {
+					driver.HostOf(kernel.Of(ctx).Driver()).Notify(func(os.Signal) {}) // which ends with it
 					beside(ctx, "1")
 					return nil
 				}, func() { gone = true })
@@ -291,6 +292,28 @@ func TestSlowAndBusy(t *testing.T) {
 		}
 		if took[0] != 0 || took[time.Second] < 5*time.Second {
 			t.Errorf("1000 turns took %v, and with a second for whatever it has to do %v", took[0], took[time.Second])
+		}
+	})
+}
+
+// TestSlowAndCalled: what comes while a slow host has yet to begin does not make it later.
+func TestSlowAndCalled(t *testing.T) {
+	(&sim.Config{Exact: true}).Cluster(t, func(ctx context.Context, w *sim.World) {
+		var ran []time.Duration
+		var began time.Time
+		h := w.Host("a", func(host context.Context) error {
+			driver.HostOf(kernel.Of(host).Driver()).Notify(func(os.Signal) { ran = append(ran, rondo.Now(ctx).Sub(began)) })
+			return rondo.WaitCanceled(host)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Slow(time.Second)
+		began = rondo.Now(ctx)
+		for range 3 {
+			h.Signal(os.Interrupt)
+			_ = rondo.Sleep(ctx, 400*time.Millisecond)
+		}
+		if fmt.Sprint(ran) != "[1s 1s 1s]" {
+			t.Errorf("a host that is slow by a second got the signals of 0.0, 0.4 and 0.8 s after %v", ran)
 		}
 	})
 }
@@ -474,6 +497,26 @@ func TestHostKilledInOffload(t *testing.T) {
 	})
 }
 
+// TestHostKilledAndAwaited: a program that was killed ends although a deferred call of it waits
+// behind a Shield until the host ends, which it has.
+func TestHostKilledAndAwaited(t *testing.T) {
+	one().Cluster(t, func(ctx context.Context, w *sim.World) {
+		ended := false
+		h := w.Host("a", func(ctx context.Context) error {
+			defer func() {
+				_ = rondo.Shield(ctx, rondo.WaitCanceled)
+				ended = true
+			}()
+			return rondo.WaitCanceled(ctx)
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		h.Crash()
+		if _ = rondo.Sleep(ctx, time.Second); !ended {
+			t.Error("it has not ended")
+		}
+	})
+}
+
 // TestHostSignals holds what a signal does that nobody catches.
 func TestHostSignals(t *testing.T) {
 	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
@@ -496,6 +539,8 @@ func TestHostSignals(t *testing.T) {
 			host := driver.HostOf(kernel.Of(ctx).Driver())
 			stop := host.Notify(func(os.Signal) { t.Error("it was told after its end") }, os.Interrupt)
 			host.Notify(func(os.Signal) { heard++ }, os.Interrupt)
+			host.Notify(func(os.Signal) { heard++ }) // of each signal
+			host.Notify(func(s os.Signal) { t.Errorf("it was told of %v, and asked for os.Kill alone", s) }, os.Kill)
 			stop()
 			return rondo.Sleep(ctx, time.Hour)
 		})
@@ -507,8 +552,8 @@ func TestHostSignals(t *testing.T) {
 		h.Signal(os.Interrupt)
 		dead.Crash()
 		_ = rondo.Sleep(ctx, time.Second)
-		if heard != 1 || !h.Up() {
-			t.Errorf("who still listens has heard it %d times; up: %v", heard, h.Up())
+		if heard != 2 || !h.Up() {
+			t.Errorf("of two handlers that were not stopped %d were called; up: %v", heard, h.Up())
 		}
 	})
 }
@@ -616,7 +661,7 @@ func TestClusterFailures(t *testing.T) {
 	})
 	contains(t, text, "no end after 1m0s of virtual time", "test: main is waiting for sleep")
 	sim.Config{Limit: time.Minute, Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
-		_ = rondo.Sleep(ctx, 59*time.Second)
+		_ = rondo.Sleep(ctx, time.Minute)
 	})
 	clusterFails(t, func(t *tester, ctx context.Context, w *sim.World) {
 		_ = rondo.Sleep(ctx, time.Hour)
@@ -719,6 +764,16 @@ func TestClusterMisuse(t *testing.T) {
 			w.Invariant("x", func() error { runtime.Goexit(); return nil })
 			_ = rondo.Yield(ctx)
 		}},
+		{`invariant "x": so it is`, func(ctx context.Context, w *sim.World) {
+			w.Invariant("x", func() error { return errors.New("so it is") })
+			w.Invariant("y", func() error { return nil })
+			_ = rondo.Sleep(ctx, time.Second)
+		}},
+		{`invariant "y": so it is`, func(ctx context.Context, w *sim.World) {
+			w.Invariant("x", func() error { return nil })
+			w.Invariant("y", func() error { return errors.New("so it is") })
+			_ = rondo.Sleep(ctx, time.Second)
+		}},
 		{"an invariant panicked: why", func(ctx context.Context, w *sim.World) {
 			w.Invariant("x", func() error { panic("why") })
 			_ = rondo.Sleep(ctx, time.Second)
@@ -737,6 +792,7 @@ func TestClusterMisuse(t *testing.T) {
 		c    sim.Config
 	}{
 		{"Faults.Crash = -1", sim.Config{Faults: sim.Faults{Crash: -1}}},
+		{"Faults.Crash = 1001", sim.Config{Faults: sim.Faults{Crash: 1001}}},
 		{"Faults.Longest of -1ns for Pause", sim.Config{Faults: sim.Faults{Pause: 1, Longest: sim.Longest{Pause: -1}}}},
 		{"PacketLoss = 2", sim.Config{Network: sim.Network{PacketLoss: 2}}},
 		{"a negative field", sim.Config{Network: sim.Network{Latency: -1}}},
@@ -790,6 +846,21 @@ func outlives(t *testing.T) *sim.History[int, int] {
 		h.Begin(ctx, 1).End(2)
 	})
 	return &h
+}
+
+// TestMostFaults: a thousand faults a second are as many as there may be.
+func TestMostFaults(t *testing.T) {
+	crashes := 0
+	sim.Config{Seeds: 20, SeedsShort: 20, Faults: sim.Faults{Crash: 1000}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		h := w.Host("a", rondo.WaitCanceled)
+		_ = w.Eventually(ctx, time.Second, func() bool { return !h.Up() })
+		if !h.Up() {
+			crashes++
+		}
+	})
+	if crashes == 0 {
+		t.Error("no host has crashed")
+	}
 }
 
 // TestFewHosts has faults strike in clusters that have no lesser half.
