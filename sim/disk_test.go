@@ -362,3 +362,40 @@ func TestSyncAfterFailure(t *testing.T) {
 		t.Error("no Sync has failed")
 	}
 }
+
+// TestSyncTime: in some seeds a Sync takes time, and the program waits in it. None does after Calm,
+// nor one of a goroutine around the host, which may call it while the loop is about to take a step.
+func TestSyncTime(t *testing.T) {
+	c := sim.Config{Seeds: 40, SeedsShort: 40, Goroutines: true, Exact: true}
+	c.Cluster(t, func(ctx context.Context, w *sim.World) {
+		f, err := sim.Disk(ctx).OpenFile("a", os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := func(what func()) time.Duration {
+			start := rondo.Now(ctx)
+			what()
+			return rondo.Now(ctx).Sub(start)
+		}
+		sync := func() {
+			for range 10 {
+				if err := f.Sync(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		sim.Sometimes(ctx, took(sync) > 0, "a Sync takes time")
+		if d := took(func() {
+			synced := make(chan int, 1)
+			go func() { sync(); synced <- 1 }()
+			_ = rondo.Yield(ctx)
+			_, _, _ = rondo.Receive(ctx, synced)
+		}); d > 0 {
+			t.Errorf("those of a goroutine took %v", d)
+		}
+		w.Calm()
+		if d := took(sync); d > 0 {
+			t.Errorf("after Calm they took %v", d)
+		}
+	})
+}

@@ -88,9 +88,13 @@ func (m mounted) OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 type diskUser process
 
 func (u *diskUser) Killed() bool          { return u.killed != nil }
-func (u *diskUser) SyncTakesTime() bool   { return (*process)(u) == u.world.running && !u.world.calm }
+func (u *diskUser) SyncTakesTime() bool   { return u.onLoop() && !u.world.calm }
 func (u *diskUser) Block(d time.Duration) { (*process)(u).block(d) }
 func (u *diskUser) Date() time.Time       { p := (*process)(u); return p.wall(p.Now()) }
+
+// onLoop reports whether the caller is on the loop of the process. A goroutine around that, or
+// another host, is not kept from running while the process is in a system call.
+func (u *diskUser) onLoop() bool { return u.loop != nil && u.loop.Inside() }
 
 func (u *diskUser) Wrote(name string, at int64, data []byte) {
 	u.world.run.Trace.Wrote(u.world.base.now, u.host.number, name, at, data)
@@ -101,7 +105,7 @@ func (u *diskUser) Damaged(what string, n int) {
 }
 
 func (u *diskUser) Changes() {
-	if (*process)(u) == u.world.running {
+	if u.onLoop() {
 		u.world.faults.DiskChanges(u.host.target)
 	}
 }
