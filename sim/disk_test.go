@@ -399,3 +399,21 @@ func TestSyncTime(t *testing.T) {
 		}
 	})
 }
+
+// TestSyncDirOfMachine: SyncDir of the machine's own file system says if the folder is not there,
+// and does not keep it open.
+func TestSyncDirOfMachine(t *testing.T) {
+	d, dir := sim.Disk(t.Context()), t.TempDir()
+	if err := d.SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of a folder that is not there: %v", err)
+	}
+	if err := d.SyncDir(dir); err != nil {
+		t.Error(err)
+	}
+	open, _ := filepath.Glob("/proc/self/fd/*") // none on other systems than Linux
+	for _, name := range open {
+		if to, _ := os.Readlink(name); to == dir {
+			t.Errorf("%s is still open", dir)
+		}
+	}
+}
