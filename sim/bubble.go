@@ -43,7 +43,7 @@ type bubble struct {
 func (w *loopWorld) enter() {
 	w.wakeup = make(chan struct{}, 1) // one of the bubble
 	time.Sleep(time.Until(w.start))
-	w.bubble = &bubble{began: time.Now(), seed: w.run.Choices.Seed}
+	w.bubble = &bubble{began: time.Now(), seed: choice.Mix(w.run.Choices.Seed)}
 }
 
 func (w *loopWorld) Settles() bool { return w.bubble != nil }

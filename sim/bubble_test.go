@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rondo-go/rondo"
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/sim"
+	"github.com/rondo-go/rondo/sim/internal/chance"
 )
 
 // pipes is a net.Listener whose connections are pipes.
@@ -179,17 +182,17 @@ func TestGoroutinesErrors(t *testing.T) {
 	contains(t, runVictim(t, "deadlock in bubble", "1"), "seed 1: rondo: deadlock", "main waits for event", "after 1h0m0s of virtual time")
 }
 
-// TestGoroutinesOfOthers: a goroutine that the rest of the process starts during a run is no
-// goroutine of the run, whose own then end with it.
+// TestGoroutinesOfOthers: a goroutine that the rest of the process starts during a run, in another
+// bubble, is no goroutine of the run, whose own then end with it.
 func TestGoroutinesOfOthers(t *testing.T) {
 	before := runtime.NumGoroutine()
 	start, started, end := make(chan bool), make(chan bool), make(chan bool)
-	go func() {
+	go synctest.Test(t, func(*testing.T) {
 		for range start {
 			go func() { <-end }()
 			started <- true
 		}
-	}()
+	})
 	sim.Config{Seeds: 2, SeedsShort: 2, Goroutines: true}.Cluster(t, func(context.Context, *sim.World) {
 		start <- true
 		<-started
@@ -198,5 +201,28 @@ func TestGoroutinesOfOthers(t *testing.T) {
 	close(end)
 	if after := leak.Settle(before); after > before {
 		t.Errorf("%d goroutines before, %d after:\n%s", before, after, leak.Stacks())
+	}
+}
+
+// TestGoroutinesChoices: in a cluster the seed makes also the choices of the runtime, where it can:
+// both runs of a seed hand over the same numbers of math/rand/v2.
+func TestGoroutinesChoices(t *testing.T) {
+	if !chance.Works() {
+		return
+	}
+	seen := map[uint64]bool{}
+	sim.Config{Seeds: 20, SeedsShort: 20, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		numbers := make(chan uint64)
+		go func() { numbers <- rand.Uint64() }()
+		n, _, err := rondo.Receive(ctx, numbers)
+		if err != nil {
+			t.Error(err)
+		}
+		rondo.Handed(n)
+		rondo.Handed(rand.Uint64())
+		seen[n] = true
+	})
+	if len(seen) < 20 {
+		t.Errorf("20 seeds have %d numbers", len(seen))
 	}
 }
