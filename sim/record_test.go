@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim/internal/chance"
 	"github.com/rondo-go/rondo/sim/internal/choice"
 	"github.com/rondo-go/rondo/sim/internal/record"
 	"github.com/rondo-go/rondo/sim/internal/search"
@@ -145,6 +146,22 @@ func TestRecordRepeatsHosts(t *testing.T) {
 	}
 	if seen[record.Chosen] == 0 || seen[record.Passed] == 0 {
 		t.Error("no event is that a task was chosen among several, or that one was passed over:", seen)
+	}
+}
+
+// TestRecordSlow: a run is compared with another one unless its goroutines were slow: then the
+// runtime may have let them go on in another order.
+func TestRecordSlow(t *testing.T) {
+	defer chance.Still()()
+	defer func(d time.Duration) { chance.SlowAfter = d }(chance.SlowAfter)
+	for after, want := range map[time.Duration]bool{1000 * time.Hour: true, -1: false} {
+		chance.SlowAfter = after
+		a := newSeries(t).NewRun(choice.New(1))
+		a.Trace = &record.Trace{}
+		o := newCluster(&attempt{Run: a, bubbles: t}, Config{}).execute(func(ctx context.Context, _ *World) { yields(ctx, 3) })
+		if sum, compared := a.Trace.Sum(); compared != want || o.Failure() != "" {
+			t.Errorf("with goroutines that are slow after %v the run counts as %q: %s", after, sum, o.Failure())
+		}
 	}
 }
 

@@ -131,10 +131,10 @@ func Still() (end func()) {
 	}
 }
 
-// slowAfter is after how much real time goroutines may go on in another order: a sync.Mutex for
+// SlowAfter is after how much real time goroutines may go on in another order: a sync.Mutex for
 // which one has waited so long is handed over in another way, and after 10 ms the scheduler
-// interrupts the one that runs.
-const slowAfter = time.Millisecond
+// interrupts the one that runs. Only tests change it.
+var SlowAfter = time.Millisecond
 
 // Slow reports whether it was called so long ago that goroutines may have gone on in another
 // order since. last is when that was, which it sets.
@@ -143,7 +143,7 @@ func Slow(last *time.Duration) bool {
 	_ = syscall.Gettimeofday(&now)
 	before := *last
 	*last = time.Duration(now.Nano())
-	return before != 0 && (*last < before || *last-before > slowAfter)
+	return before != 0 && (*last < before || *last-before > SlowAfter)
 }
 
 // Collect collects the garbage, if there is so many times as much as after the last collection, and
