@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/sim/internal/chance"
@@ -225,4 +227,38 @@ func TestGoroutinesChoices(t *testing.T) {
 	if len(seen) < 20 {
 		t.Errorf("20 seeds have %d numbers", len(seen))
 	}
+}
+
+// TestErrandsOfProgramThatEnds: when a program has returned, what its goroutines want of the
+// network is refused at once, although a task still tidies up behind a Shield. At the instant at
+// which it returns that may be so or not.
+func TestErrandsOfProgramThatEnds(t *testing.T) {
+	sim.Config{Seeds: 20, SeedsShort: 20, Goroutines: true, Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		var errs []error
+		w.Host("a", func(ctx context.Context) error {
+			host := driver.HostOf(kernel.Of(ctx).Driver())
+			rondo.Go(ctx, func(ctx context.Context) error {
+				_ = rondo.WaitCanceled(ctx)
+				return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, time.Hour) })
+			})
+			go func() {
+				for i := range 2 {
+					<-time.After(time.Second)
+					start, ran := time.Now(), false
+					_, err := host.Run(driver.Errand{Kind: driver.Opens, Do: func(context.Context) { ran = true }})
+					if d := time.Since(start); d != 0 || ran != (err == nil) {
+						t.Errorf("errand %d ran: %v; it took %v: %v", i, ran, d, err)
+					}
+					errs = append(errs, err)
+				}
+			}()
+			return rondo.Sleep(ctx, time.Second)
+		})
+		_ = rondo.Sleep(ctx, time.Second) // so that errands are let in before the other sleep ends
+		if err := w.Eventually(ctx, time.Minute, func() bool { return len(errs) == 2 }); err != nil || !errors.Is(errs[1], net.ErrClosed) {
+			t.Fatalf("%v: %v", errs, err)
+		}
+		sim.Sometimes(ctx, errs[0] == nil, "it runs before the program returns")
+		sim.Sometimes(ctx, errors.Is(errs[0], net.ErrClosed), "the program has returned before it runs")
+	})
 }
