@@ -5,6 +5,7 @@ package sim_test
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ var unlucky = []int{1}
 // fuzzed fails if its number is unlucky.
 func fuzzed(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
+		t.Log("seed", sim.SeedOf(ctx), "runs")
 		if slices.Contains(unlucky, sim.Choose(ctx, 100)) {
 			t.Error("so it is")
 		}
@@ -77,12 +79,17 @@ func TestFuzz(t *testing.T) {
 	}), "so it is", "replay: RONDO_SEED="+seed[1]+" ")
 }
 
-// TestFuzzWithoutFuzz: go test without -fuzz runs 40 seeds, or the one of RONDO_SEED once.
+// TestFuzzWithoutFuzz: go test without -fuzz runs seeds 1 to 40, or the one of RONDO_SEED once.
 func TestFuzzWithoutFuzz(t *testing.T) {
 	for seed, want := range map[string][2]int{"": {40, 0}, "7": {40, 39}} {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^FuzzVictim$", "-test.v")
-		c.Env = append(os.Environ(), victim+"=", "RONDO_SEED="+seed)
+		c.Env = append(os.Environ(), victim+"=1", "RONDO_SEED="+seed)
 		text, err := c.CombinedOutput()
+		for s := range 40 {
+			if says := fmt.Sprintf(" seed %d runs\n", s+1); seed == "" && strings.Count(string(text), says) != 1 {
+				t.Errorf("not just once %q:\n%s", says, text)
+			}
+		}
 		ran, skipped := strings.Count(string(text), "=== RUN   FuzzVictim/seed#"), strings.Count(string(text), "--- SKIP: FuzzVictim/seed#")
 		if err != nil || [2]int{ran, skipped} != want {
 			t.Errorf("RONDO_SEED=%s: %v; %d seeds, of which %d were skipped, want %v:\n%s", seed, err, ran, skipped, want, text)

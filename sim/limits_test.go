@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"os"
 	"time"
 )
@@ -22,3 +23,6 @@ var Ignored = ignored
 
 // Quiet reports whether no faults strike in this run.
 func (w *World) Quiet() bool { return !w.faults.Strikes() }
+
+// SeedOf returns the seed of the run that ctx belongs to.
+func SeedOf(ctx context.Context) uint64 { return attemptOf(ctx).Choices.Seed }
