@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -210,4 +211,33 @@ func TestKilledProgramFailsTest(t *testing.T) {
 func TestGoroutineFailsTest(t *testing.T) {
 	text := runVictim(t, "goroutine fails", "1")
 	contains(t, text, "so it is", "the test failed", "after 1m0s of virtual time, ", ", in main of culprit\n")
+}
+
+// TestFailsBeforeStep: a task that fails the test and then does something to what several loops
+// share, before which another host may run, is the one that the report names.
+func TestFailsBeforeStep(t *testing.T) {
+	for seed := range 10 {
+		t.Setenv("RONDO_SEED", fmt.Sprint(seed+1))
+		text := failing(t, func(t *tester) {
+			sim.Config{Exact: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+				failed := false
+				w.Host("other", func(ctx context.Context) error {
+					for !failed {
+						_ = rondo.Yield(ctx)
+					}
+					return nil
+				})
+				w.Host("culprit", func(ctx context.Context) error {
+					t.Error("so it is")
+					for range 100 {
+						driver.HostOf(kernel.Of(ctx).Driver()).Step()
+					}
+					failed = true
+					return nil
+				})
+				_ = rondo.Sleep(ctx, time.Second)
+			})
+		})
+		contains(t, text, "the test failed\n\tafter 0s of virtual time, ", ", in main of culprit\n")
+	}
 }
