@@ -109,14 +109,21 @@ func TestRecordRepeats(t *testing.T) {
 }
 
 // TestRecordRepeatsHosts: so it is with the hosts of a cluster, also if what is late is hurried on,
-// and if the hosts are in the middle of something when the test ends.
+// by another host or by one on which a task is being passed over, and if the hosts are in the
+// middle of something when the test ends.
 func TestRecordRepeatsHosts(t *testing.T) {
-	run := func(c *choice.Choices) *record.Trace {
+	run := func(seed uint64, c *choice.Choices) *record.Trace {
 		a := newSeries(t).NewRun(c)
 		a.Trace = &record.Trace{Keep: true}
 		o := newCluster(&attempt{Run: a}, Config{}).execute(func(ctx context.Context, w *World) {
 			for _, name := range []string{"a", "b"} {
 				w.Host(name, func(ctx context.Context) error { busy(ctx); return nil })
+			}
+			if seed%2 == 0 {
+				w.Host("c", func(ctx context.Context) error {
+					tasks(ctx, busy, func(ctx context.Context) { yields(ctx, 20); w.Calm() })
+					return nil
+				})
 			}
 			for range 2 {
 				_ = rondo.Sleep(ctx, time.Millisecond)
@@ -132,14 +139,14 @@ func TestRecordRepeatsHosts(t *testing.T) {
 	for seed := range uint64(100) {
 		recorded := choice.New(seed)
 		recorded.Rough, recorded.Shares, recorded.Records = true, seed > 0, true
-		first := run(recorded)
+		first := run(seed, recorded)
 		for _, e := range first.Events {
 			seen[e.Kind]++
 		}
 		again := choice.New(seed)
 		again.Records = true
 		again.Repeat(recorded.Made)
-		if second := run(again); second.Hash != first.Hash || !slices.Equal(again.Made, recorded.Made) {
+		if second := run(seed, again); second.Hash != first.Hash || !slices.Equal(again.Made, recorded.Made) {
 			t.Fatalf("seed %d: its list makes another run of %d events, not %d, with choices\n%v\nand\n%v",
 				seed, second.Count, first.Count, choice.Format(again.Made), choice.Format(recorded.Made))
 		}
