@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"reflect"
 	"runtime"
@@ -165,6 +166,48 @@ func TestHostLoopsNotBegun(t *testing.T) {
 		})
 		if err := w.Eventually(ctx, time.Minute, func() bool { return ended == 2 }); err != nil {
 			t.Errorf("%d of 2 loops have ended: %v", ended, err)
+		}
+	})
+}
+
+// readiness is a function that is called when a socket is ready.
+type readiness func()
+
+func (r readiness) Ready(driver.Events) { r() }
+
+// TestHostLoopAdopts: a socket that a further loop of a program adopts reports to that loop.
+func TestHostLoopAdopts(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		reports := 0
+		h := w.Host("a", func(ctx context.Context) error {
+			host := driver.HostOf(kernel.Of(ctx).Driver())
+			s, err := host.Socket("udp")
+			if err == nil {
+				err = s.Bind(driver.Peer{Addr: netip.AddrPortFrom(netip.IPv4Unspecified(), 53)}, false)
+			}
+			host.RunBeside("beside", func(ctx context.Context) error {
+				beside := kernel.Of(ctx)
+				driver.HostOf(beside.Driver()).Adopt(s)
+				s.Arm(driver.Readable, readiness(func() {
+					if reports++; !beside.Inside() {
+						t.Error("it reports to another loop")
+					}
+				}))
+				return rondo.WaitCanceled(ctx)
+			}, func() {})
+			return errors.Join(err, rondo.WaitCanceled(ctx))
+		})
+		_ = rondo.Sleep(ctx, time.Second)
+		from, err := driver.HostOf(kernel.Of(ctx).Driver()).Socket("udp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 { // some are lost
+			_, _ = from.Send([]byte("x"), driver.Peer{Addr: netip.AddrPortFrom(h.Addr(), 53)})
+			_ = rondo.Sleep(ctx, time.Second)
+		}
+		if reports == 0 {
+			t.Error("it reports nothing")
 		}
 	})
 }
@@ -398,6 +441,41 @@ func TestHostTasksShare(t *testing.T) {
 			sim.Sometimes(ctx, counted != before, "the other task ran in a Put with room")
 		}
 	})
+}
+
+// TestHostsShare: where a task has used its share, mostly other hosts go on as well as the other
+// tasks of its own host.
+func TestHostsShare(t *testing.T) {
+	given, seen := 0, 0
+	sim.Config{Seeds: 20, SeedsShort: 20}.Cluster(t, func(ctx context.Context, w *sim.World) {
+		over, here, there := false, 0, 0
+		count := func(n *int) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				for !over {
+					_ = rondo.Yield(ctx)
+					*n++
+				}
+				return nil
+			}
+		}
+		w.Host("other", count(&there))
+		rondo.Go(ctx, count(&here))
+		q := rondo.NewQueue[int](500)
+		for i := range 500 {
+			wasHere, wasThere := here, there
+			if _ = q.Put(ctx, i); here != wasHere {
+				given++
+				if there != wasThere {
+					seen++
+				}
+			}
+		}
+		over = true
+		_ = rondo.Sleep(ctx, time.Second)
+	})
+	if given == 0 || seen < given/2 {
+		t.Errorf("at %d of %d operations at which another task ran, so did another host", seen, given)
+	}
 }
 
 // TestHostOffload has the clock of all hosts stand still while a goroutine works.
