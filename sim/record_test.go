@@ -156,6 +156,30 @@ func TestRecordRepeatsHosts(t *testing.T) {
 	}
 }
 
+// TestStepsOfChoices: each choice is a step of the run, on a loop and on a host.
+func TestStepsOfChoices(t *testing.T) {
+	for what, execute := range map[string]func(a *attempt, body func(ctx context.Context)) search.Outcome{
+		"loop": func(a *attempt, body func(ctx context.Context)) search.Outcome { return newLoopWorld(a).execute(body) },
+		"host": func(a *attempt, body func(ctx context.Context)) search.Outcome {
+			return newCluster(a, Config{}).execute(func(ctx context.Context, _ *World) { body(ctx) })
+		},
+	} {
+		steps := func(n int) uint64 {
+			a := newSeries(t).NewRun(choice.New(1))
+			o := execute(&attempt{Run: a}, func(ctx context.Context) {
+				tasks(ctx, slices.Repeat([]func(context.Context){func(context.Context) {}}, n)...)
+			})
+			if o.Failure() != "" {
+				t.Fatal(o.Failure())
+			}
+			return a.Steps.Load()
+		}
+		if one, many := steps(1), steps(51); many < one+50 {
+			t.Errorf("%s: a run has %d steps with a task, and %d if 50 more are ready with it", what, one, many)
+		}
+	}
+}
+
 // TestRecordSlow: a run is compared with another one unless its goroutines were slow: then the
 // runtime may have let them go on in another order.
 func TestRecordSlow(t *testing.T) {
