@@ -243,6 +243,12 @@ func (b *sessions) serve(ctx context.Context, e *session) {
 	if err == nil && ctx.Err() != nil && b.scope.Err() == nil { // the call has not noticed
 		err = context.Cause(ctx)
 	}
+	e.task = nil       // a limit cannot end the wait for the tasks that the call has started
+	if err == io.EOF { // no error for them to be cancelled with
+		err = cmp.Or(b.loop.Task().Leave(nil), err)
+	} else {
+		err = b.loop.Task().Leave(err)
+	}
 	if c, ok := e.conn.(*TLSConn); ok && err != nil && !c.ready.Load() {
 		b.server.counts.Handshakes.Add(1)
 	}
@@ -285,11 +291,7 @@ func (e *session) step(ctx context.Context) error {
 		return err
 	}
 	e.is &^= sessionSure
-	err := e.call(ctx)
-	if err == io.EOF { // no error for the tasks that it has started to be cancelled with
-		return cmp.Or(e.owner.loop.Task().Leave(nil), err)
-	}
-	return e.owner.loop.Task().Leave(err)
+	return e.call(ctx)
 }
 
 // rest makes e idle. If there is something to read it is put into the queue.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -214,5 +215,84 @@ func TestSessionNil(t *testing.T) {
 			t.Errorf("the peer read %v", err)
 		}
 		return nil
+	})
+}
+
+// inHalves sends the second half of each Write an hour after the first, from when it is slow.
+type inHalves struct {
+	net.Conn
+	ctx  context.Context
+	slow bool
+}
+
+func (c *inHalves) Write(p []byte) (int, error) {
+	if !c.slow {
+		return c.Conn.Write(p)
+	}
+	n, err := c.Conn.Write(p[:len(p)/2])
+	if err == nil {
+		err = rondo.Sleep(c.ctx, time.Hour)
+	}
+	if err != nil {
+		return n, err
+	}
+	m, err := c.Conn.Write(p[len(p)/2:])
+	return n + m, err
+}
+
+// TestSessionEndsTasks: a call that has started a task and returns nil ends the task, and the
+// connection goes on. A part of a record that has come by then is no reason for the next call.
+func TestSessionEndsTasks(t *testing.T) {
+	server, user := certificate(t)
+	server.SessionTicketsDisabled = true
+	sim.Config{Exact: true}.Test(t, func(ctx context.Context) {
+		calls, ended := 0, 0
+		s := &socket.Server{Session: func(c net.Conn) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				calls++
+				b := make([]byte, 1)
+				if _, err := c.Read(b); err != nil {
+					return err
+				}
+				rondo.Go(ctx, func(ctx context.Context) error {
+					defer func() { ended++ }()
+					return rondo.WaitCanceled(ctx)
+				})
+				_, err := c.Write(b)
+				return err
+			}
+		}, OnError: func(_ net.Conn, err error) { t.Errorf("reported: %v", err) }}
+		here, there := socket.Pipe(ctx)
+		l := &pipes{ctx: ctx, queue: rondo.NewQueue[net.Conn](1), wrap: func(c net.Conn) net.Conn { return socket.TLSServer(ctx, c, server) }}
+		l.queue.TryPut(there)
+		served := rondo.Go(ctx, func(ctx context.Context) error { return s.Serve(ctx, l) })
+		wire := &inHalves{Conn: here, ctx: ctx}
+		c := socket.TLSClient(ctx, wire, user)
+		writer := rondo.Go(ctx, func(context.Context) error {
+			if _, err := c.Write([]byte("a")); err != nil {
+				return err
+			}
+			wire.slow = true
+			_, err := c.Write([]byte("b"))
+			return err
+		})
+		for i, want := range []string{"a", "b"} {
+			_ = rondo.Sleep(ctx, time.Minute) // the half of a request has come when the one before it is answered
+			b := make([]byte, 1)
+			if _, err := c.Read(b); string(b) != want || err != nil {
+				t.Errorf("read %q, %v; want %q", b, err, want)
+			}
+			_ = rondo.Sleep(ctx, time.Minute)
+			if calls != i+1 || ended != i+1 {
+				t.Errorf("%d requests were answered, and there were %d calls, of which %d have ended their tasks", i+1, calls, ended)
+			}
+		}
+		if err := errors.Join(writer.Wait(ctx), s.Shutdown(ctx)); err != nil {
+			t.Error(err)
+		}
+		if err := served.Wait(ctx); err != socket.ErrServerClosed {
+			t.Errorf("Serve: %v", err)
+		}
+		here.Close()
 	})
 }
