@@ -97,12 +97,15 @@ func TestSessionWaits(t *testing.T) {
 		if names != 2 {
 			t.Errorf("%d of the waiting tasks have the names of their connections, want 2", names)
 		}
-		idle := func() uint64 {
+		idle := func() rondo.TaskInfo {
 			i := slices.IndexFunc(rondo.Tasks(ctx), func(t rondo.TaskInfo) bool { return t.Waiting == "idle sessions" })
-			return rondo.Tasks(ctx)[i].On
+			return rondo.Tasks(ctx)[i]
 		}
-		if err := until(ctx, func() bool { return idle() == 2 }); err != nil {
+		if err := until(ctx, func() bool { return idle().On == 2 }); err != nil {
 			return err
+		}
+		if name := idle().Name; name != "sessions" {
+			t.Errorf("the task that stands for the idle sessions is named %q", name)
 		}
 		open.Set()
 		for _, c := range conns[:2] {
