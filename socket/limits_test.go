@@ -101,6 +101,80 @@ func TestLimitsOfTime(t *testing.T) {
 	})
 }
 
+// TestIdleInBothDirections: a connection on which bytes go in one direction is not idle.
+func TestIdleInBothDirections(t *testing.T) {
+	const idle, every, bytes = 20 * time.Second, 15 * time.Second, 10
+	send := func(ctx context.Context, c net.Conn) error {
+		for range bytes {
+			if _, err := c.Write([]byte("x")); err != nil {
+				return err
+			}
+			if err := rondo.Sleep(ctx, every); err != nil {
+				return err
+			}
+		}
+		return rondo.Sleep(ctx, time.Hour)
+	}
+	receive := func(_ context.Context, c net.Conn) error { _, err := io.Copy(io.Discard, c); return err }
+	for name, row := range map[string]struct {
+		server, client func(ctx context.Context, c net.Conn) error
+	}{
+		"the client sends": {receive, send}, "the server sends": {send, receive},
+	} {
+		swift.Cluster(t, func(ctx context.Context, w *sim.World) {
+			var open time.Duration
+			s := &socket.Server{Limits: socket.Limits{Idle: idle}, Handler: func(ctx context.Context, c net.Conn) error {
+				start := rondo.Now(ctx)
+				defer func() { open = rondo.Now(ctx).Sub(start) }()
+				return row.server(ctx, c)
+			}}
+			w.Host("server", listening(":7", s.Serve))
+			_ = rondo.Sleep(ctx, time.Second)
+			c, err := socket.Dial(ctx, "tcp", "server:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = row.client(ctx, c)
+			_ = c.Close()
+			between(t, "a connection on which "+name, open.Round(time.Second), (bytes-1)*every+idle, (bytes-1)*every+idle+idle/4)
+		})
+	}
+}
+
+// TestLimitPassesInEnd: a limit passes while a call of a Session, which has returned nil, waits for
+// a task that it has started. The connection is closed when that has ended.
+func TestLimitPassesInEnd(t *testing.T) {
+	const idle, slow = time.Second, 2 * time.Second
+	swift.Cluster(t, func(ctx context.Context, w *sim.World) {
+		s := &socket.Server{Limits: socket.Limits{Idle: idle}, Session: func(c net.Conn) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				rondo.Go(ctx, func(ctx context.Context) error {
+					return rondo.Shield(ctx, func(ctx context.Context) error { return rondo.Sleep(ctx, slow) })
+				})
+				_, err := c.Read(make([]byte, 1))
+				return err
+			}
+		}}
+		w.Host("server", listening(":7", s.Serve))
+		_ = rondo.Sleep(ctx, time.Second)
+		c, err := socket.Dial(ctx, "tcp", "server:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := rondo.Now(ctx)
+		_, wrote := c.Write([]byte("x"))
+		_ = c.SetReadDeadline(start.Add(time.Hour))
+		_, err = c.Read(make([]byte, 1))
+		if took := rondo.Now(ctx).Sub(start).Round(time.Second); took != slow || wrote != nil || err != io.EOF {
+			t.Errorf("closed after %v, want %v: %v, %v", took, slow, wrote, err)
+		}
+		_ = c.Close()
+		if got, want := s.Stats(), (socket.Stats{Accepted: 1, Idle: 1}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}
+
 // TestLargestLimits: limits that are as long as a time can be end nothing.
 func TestLargestLimits(t *testing.T) {
 	for _, l := range []socket.Limits{{FirstByte: math.MaxInt64}, {Idle: math.MaxInt64}} {
