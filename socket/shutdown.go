@@ -25,10 +25,11 @@ import (
 // call Shutdown, also more than once. A handler of the same Server must not, because it would
 // wait for itself: in a Handler it panics. A Server that was shut down cannot serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
-	if kernel.InsideAny() && rondo.Current(ctx) == nil { // it would block its loop
+	if t := rondo.Current(ctx); t != nil {
+		s.mustNotServe(kernel.Of(ctx), t)
+	} else if kernel.InsideAny() { // it would block its loop
 		return rondo.Check(ctx)
 	}
-	s.mustNotServe(ctx)
 	loop, done := s.beginShutdown()
 	if loop == nil {
 		return nil
@@ -55,19 +56,15 @@ func (s *Server) beginShutdown() (loop kernel.Loop, done *rondo.Future[struct{}]
 	return loop, done
 }
 
-// mustNotServe panics if the task that calls Shutdown runs a Handler of s, for which it would wait.
-func (s *Server) mustNotServe(ctx context.Context) {
-	here, err := loopOf(ctx, "Server.Shutdown")
-	if err != nil || !kernel.InsideAny() {
-		return
-	}
+// mustNotServe panics if t, the task of here that calls Shutdown, runs a Handler of s, for which it
+// would wait.
+func (s *Server) mustNotServe(here kernel.Loop, t *rondo.Task) {
 	s.mu.Lock()
 	all := []*Server{s}
 	for _, p := range s.parts {
 		all = append(all, p.server)
 	}
 	s.mu.Unlock()
-	t := rondo.Current(ctx)
 	for _, s := range all {
 		s.mu.Lock()
 		loop := s.loop
