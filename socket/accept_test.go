@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -187,6 +188,57 @@ func TestNameOfConnection(t *testing.T) {
 			}
 			c.Close()
 			l.Close()
+			_ = served.Wait(ctx)
+			return nil
+		})
+	}
+}
+
+// TestOwnAddress: a connection of a listener of all addresses has the one that its peer has
+// dialled, also when it is closed, and in its errors.
+func TestOwnAddress(t *testing.T) {
+	for _, form := range []string{"Accept", "Protocol"} {
+		run(t, func(ctx context.Context) error {
+			l, err := socket.Listen(ctx, "tcp", ":0")
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			var accepted rondo.Event
+			failed := rondo.NewFuture[error](ctx)
+			served := rondo.Go(ctx, func(ctx context.Context) error {
+				if form == "Protocol" {
+					return (&socket.Protocol{
+						Connected: func(*socket.Transport) { accepted.Set() },
+						Lost:      func(_ *socket.Transport, err error) { failed.Set(err) },
+					}).Serve(ctx, l)
+				}
+				c, err := l.Accept()
+				if err != nil {
+					return err
+				}
+				accepted.Set()
+				err = c.Close()
+				if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); host != "127.0.0.1" {
+					t.Errorf("a closed connection is at %v", c.LocalAddr())
+				}
+				_, read := c.Read(make([]byte, 1))
+				failed.Set(read)
+				return err
+			})
+			c, err := socket.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(accepted.Wait(ctx), c.(*socket.Conn).SetLinger(0), c.Close()); err != nil {
+				return err
+			}
+			err, _ = failed.Wait(ctx)
+			if e, ok := errors.AsType[*net.OpError](err); !ok || fmt.Sprint(e.Source) != c.RemoteAddr().String() {
+				t.Errorf("%s: %v; want an error at %v", form, err, c.RemoteAddr())
+			}
+			served.Cancel(nil)
 			_ = served.Wait(ctx)
 			return nil
 		})

@@ -106,7 +106,7 @@ func (l *Listener) open(loop kernel.Loop, a accepted, use use) *Conn {
 // LocalAddr asks.
 func bound(std stdListener) net.Addr {
 	a, tcp := std.Addr().(*net.TCPAddr)
-	if tcp && (a.IP == nil || a.IP.IsUnspecified()) {
+	if tcp && a.IP.IsUnspecified() {
 		return nil
 	}
 	return std.Addr()
