@@ -73,7 +73,7 @@ func (c *Conn) sendFile(t kernel.Task, file regular, left int64) (n int64, done 
 	}
 	for left > 0 {
 		m, err := c.fd.SendFile(t, raw, int(min(left, fd.BulkMax)))
-		if n == 0 && err != nil && fd.NotSupported(err) {
+		if n == 0 && fd.NotSupported(err) {
 			return 0, false, nil
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (c *Conn) spliceFrom(t kernel.Task, src *Conn, left int64) (n, taken int64,
 	for small := 0; taken < left && small < smallMax; small++ {
 		m, err := src.fd.Fill(t, tube, int(min(left-taken, fd.BulkMax)))
 		switch {
-		case err != nil && fd.NotSupported(err):
+		case fd.NotSupported(err):
 			return n, taken, false, errNoSplice
 		case err != nil:
 			return n, taken, false, src.fail("read", err)

@@ -93,10 +93,7 @@ func addr(sa unix.Sockaddr, network string) net.Addr {
 	case *unix.SockaddrUnix:
 		return &net.UnixAddr{Name: sa.Name, Net: network}
 	}
-	if network == "unix" || network == "unixpacket" {
-		return &net.UnixAddr{Net: network}
-	}
-	return &net.TCPAddr{}
+	return &net.TCPAddr{} // of a connection that is gone already
 }
 
 func sockaddr(a netip.AddrPort) unix.Sockaddr {
