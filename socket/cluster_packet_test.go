@@ -124,6 +124,42 @@ func TestClusterPacketErrors(t *testing.T) {
 	})
 }
 
+// TestClusterPacketAddresses: a dialled socket has the address that the Dialer was told to call
+// from, if it is free, and that of its peer.
+func TestClusterPacketAddresses(t *testing.T) {
+	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
+		l, here := packets(t, ctx, "udp", ":53"), sim.HostOf(ctx).Addr()
+		d := &socket.Dialer{LocalAddr: &net.UDPAddr{IP: net.IPv4zero, Port: 4000}}
+		c, err := d.DialContext(ctx, "udp", fmt.Sprint(here, ":53"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.RemoteAddr().String() != fmt.Sprint(here, ":53") {
+			t.Errorf("the peer is at %v", c.RemoteAddr())
+		}
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Error(err)
+		}
+		if _, from, err := l.ReadFrom(make([]byte, 1)); err != nil || from.String() != fmt.Sprint(here, ":4000") {
+			t.Errorf("a datagram from %v, %v", from, err)
+		}
+		_, err = d.DialContext(ctx, "udp", fmt.Sprint(here, ":53"))
+		is(t, "taken", err, syscall.EADDRINUSE)
+		_ = c.Close()
+		u := packets(t, ctx, "unixgram", "/run/u")
+		d.LocalAddr = &net.UnixAddr{Name: "/run/mine", Net: "unixgram"}
+		if c, err = d.DialContext(ctx, "unixgram", "/run/u"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Error(err)
+		}
+		if _, from, err := u.ReadFrom(make([]byte, 1)); err != nil || from.String() != "/run/mine" || c.RemoteAddr().String() != "/run/u" {
+			t.Errorf("a datagram from %v, %v, to %v", from, err, c.RemoteAddr())
+		}
+	})
+}
+
 // TestClusterUnix connects within a host, by name. Another host has names of its own.
 func TestClusterUnix(t *testing.T) {
 	sim.Cluster(t, func(ctx context.Context, w *sim.World) {
