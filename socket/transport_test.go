@@ -140,6 +140,9 @@ func TestProtocolCloseFlushes(t *testing.T) {
 		if err := until(ctx, func() bool { return tr.Value != nil && tr.Value.(*history).lost() }); err != nil {
 			return err
 		}
+		if n := tr.Buffered(); n != 0 {
+			t.Errorf("after Lost %d bytes are to be sent", n)
+		}
 		if n, _ := io.Copy(io.Discard, peer); n >= int64(len(big)) {
 			t.Error("Abort sent everything")
 		}
