@@ -2,6 +2,7 @@ package socket_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -92,6 +93,75 @@ func TestTLSFarewell(t *testing.T) {
 		}
 		b.Close()
 	})
+}
+
+// alerts counts the alerts that come, which TLS 1.2 shows.
+type alerts struct {
+	net.Conn
+	n int
+}
+
+func (c *alerts) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && p[0] == recordAlert {
+		c.n++
+	}
+	return n, err
+}
+
+// TestServerClosesTLS: a client gets close_notify, also if the function that has served it has left
+// a task, which its end has cancelled. When Serve is cancelled nobody waits for a client that does
+// not read.
+func TestServerClosesTLS(t *testing.T) {
+	config, user := certificate(t)
+	config.SessionTicketsDisabled = true // nobody reads them
+	user.MaxVersion = tls.VersionTLS12
+	exchange := func(ctx context.Context, c net.Conn) error {
+		rondo.Go(ctx, rondo.WaitCanceled)
+		_ = readOne(c)
+		return io.EOF
+	}
+	for form, s := range map[string]*socket.Server{
+		"Handler": {Handler: exchange},
+		"Session": {Session: func(c net.Conn) func(ctx context.Context) error {
+			return func(ctx context.Context) error { return exchange(ctx, c) }
+		}},
+	} {
+		sim.Config{Exact: true, Seeds: 3}.Test(t, func(ctx context.Context) {
+			s := &socket.Server{Handler: s.Handler, Session: s.Session}
+			l := &pipes{queue: rondo.NewQueue[net.Conn](2), wrap: func(c net.Conn) net.Conn { return socket.TLSServer(ctx, c, config) }}
+			served := rondo.Go(ctx, func(ctx context.Context) error {
+				l.ctx = ctx
+				return s.Serve(ctx, l)
+			})
+			var wires [2]*alerts
+			var clients [2]*socket.TLSConn
+			for i := range clients {
+				here, there := socket.Pipe(ctx)
+				l.queue.TryPut(there)
+				wires[i] = &alerts{Conn: here}
+				clients[i] = socket.TLSClient(ctx, wires[i], user)
+				if err := clients[i].Handshake(); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := clients[0].Write([]byte("x")); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.ReadAll(clients[0]); err != nil || wires[0].n != 1 {
+				t.Errorf("%s: the end is %v, after %d alerts", form, err, wires[0].n)
+			}
+			start := rondo.Now(ctx)
+			served.Cancel(nil)
+			_ = served.Wait(ctx)
+			if took := rondo.Now(ctx).Sub(start); took != 0 {
+				t.Errorf("%s: Serve ended %v after it was cancelled", form, took)
+			}
+			for _, wire := range wires {
+				wire.Close()
+			}
+		})
+	}
 }
 
 // TestTLSCloseInCallback: Close in a callback closes without waiting.
