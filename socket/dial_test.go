@@ -57,8 +57,10 @@ func TestDialErrors(t *testing.T) {
 				t.Errorf("sctp: %v", err)
 			}
 			var dns *net.DNSError
-			if err := dial("tcp", "host.invalid:1"); !errors.As(err, &dns) {
-				t.Errorf("an unknown host: %v", err)
+			for _, name := range []string{"host.invalid:1", "127.0.0.1:no-such-service"} {
+				if err := dial("tcp", name); !errors.As(err, &dns) {
+					t.Errorf("%s is unknown: %v", name, err)
+				}
 			}
 		}
 		return nil
@@ -190,6 +192,29 @@ func TestDialFamily(t *testing.T) {
 			t.Errorf("tcp6: asked for %v", kinds)
 		}
 		return nil
+	})
+}
+
+// TestDialDefaultResolver: without a Resolver the one is asked that the program has made package
+// net's default.
+func TestDialDefaultResolver(t *testing.T) {
+	r, asked := nameServer(t)
+	was := net.DefaultResolver
+	net.DefaultResolver = r
+	defer func() { net.DefaultResolver = was }()
+	run(t, func(ctx context.Context) error {
+		_, port, err := net.SplitHostPort(listen(t, ctx).Addr().String())
+		if err != nil {
+			return err
+		}
+		c, err := socket.Dial(ctx, "tcp4", "name.test.:"+port)
+		if err != nil {
+			return err
+		}
+		if kinds := asked(); !slices.Contains(kinds, typeA) {
+			t.Errorf("asked for %v", kinds)
+		}
+		return c.Close()
 	})
 }
 

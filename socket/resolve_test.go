@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -199,6 +200,9 @@ func TestInTurn(t *testing.T) {
 		}
 		err := rondo.Timeout(ctx, 9*time.Second, func(ctx context.Context) error {
 			_, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2", "3.3.3.3"), hang)
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the first address has not answered in its share: %v", err)
+			}
 			return err
 		})
 		if want := []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(spans, want) || err == nil {
