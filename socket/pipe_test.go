@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/peer"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -250,4 +251,29 @@ func TestPipeForeign(t *testing.T) {
 	if _, err := left.Read(make([]byte, 1)); err != io.ErrClosedPipe {
 		t.Errorf("Read after the loop's end: %v", err)
 	}
+}
+
+// TestPipeEnded: package httptask sees that the client of a handler has left: a Read would find the
+// end, and no data before it.
+func TestPipeEnded(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		closed, left := socket.Pipe(ctx)
+		sends, idle := socket.Pipe(ctx)
+		writer := rondo.Go(ctx, func(context.Context) error { _, err := sends.Write([]byte("x")); return err })
+		waiting(ctx, "pipe write", 1)
+		closed.Close()
+		for name, c := range map[string]struct {
+			end  net.Conn
+			want bool
+		}{"the peer is closed": {left, true}, "it is closed": {closed, true}, "the peer has sent something": {idle, false}, "both are open": {sends, false}} {
+			if got := peer.Ended(c.end); got != c.want {
+				t.Errorf("%s: it has ended: %t", name, got)
+			}
+		}
+		idle.Close()
+		if err := writer.Wait(ctx); err != io.ErrClosedPipe {
+			t.Errorf("Write: %v", err)
+		}
+		return nil
+	})
 }
