@@ -79,19 +79,18 @@ func (s *Server) look(e client, g *rondo.Scope) {
 	case !alone:
 	case !waits:
 		s.lookSoon(e, g)
+	case encrypted && tls.ready.Load():
+		// What is left may be no more than the alert with which TLS ends, and
+		// TLS may have data although nothing is left.
+		g.Go(func(context.Context) error {
+			ended := tls.watchInput(nobody{}) && !tls.ahead.has
+			if _, now := e.serving(); ended && now == t {
+				s.peerLeft(t)
+			}
+			return nil
+		}).SetName("hang-up")
 	case atEnd:
 		s.peerLeft(t)
-	case encrypted:
-		if tls.ready.Load() && !tls.ahead.has {
-			// What is left may be no more than the alert with which TLS ends.
-			g.Go(func(context.Context) error {
-				ended := tls.watchInput(nobody{}) && !tls.ahead.has
-				if _, now := e.serving(); ended && now == t {
-					s.peerLeft(t)
-				}
-				return nil
-			}).SetName("hang-up")
-		}
 	}
 }
 

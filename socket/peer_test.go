@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/rondo-go/rondo"
@@ -169,6 +170,68 @@ func (c *peerCase) try(t *testing.T, form string) {
 			t.Errorf("%+v", stats)
 		}
 	})
+}
+
+// TestPeerLeavesRecords: of a client of TLS that leaves while a handler waits the alert with which
+// TLS ends, and a part of a record, are not taken for data.
+func TestPeerLeavesRecords(t *testing.T) {
+	config, user := certificate(t)
+	config.SessionTicketsDisabled = true // their keys are drawn once, and kept from run to run
+	for name, row := range map[string]struct {
+		asks   bool // the handler reads a request first
+		leaves func(c *socket.TLSConn) error
+		want   error
+	}{
+		"with an alert":           {true, (*socket.TLSConn).Close, socket.ErrPeerClosed},
+		"in the middle":           {true, func(c *socket.TLSConn) error { return cutOff(c, "\x17\x03\x03") }, socket.ErrPeerClosed},
+		"with data":               {true, func(c *socket.TLSConn) error { return errors.Join(wrote(c, "more"), c.Close()) }, nil},
+		"in place of a handshake": {false, func(c *socket.TLSConn) error { return cutOff(c, "\x16\x03\x01") }, nil},
+	} {
+		swift.Cluster(t, func(ctx context.Context, w *sim.World) {
+			cryptotest.SetGlobalRandom(t, 1)
+			ended, got := false, error(nil)
+			s := &socket.Server{Limits: socket.Limits{Handshake: -1}, Handler: func(ctx context.Context, c net.Conn) error {
+				if row.asks {
+					if err := request(c); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+				got = rondo.Sleep(ctx, time.Hour)
+				ended = true
+				return nil
+			}}
+			w.Host("server", listening(":7", func(ctx context.Context, l net.Listener) error {
+				return s.Serve(ctx, socket.NewTLSListener(ctx, l, config))
+			}))
+			_ = rondo.Sleep(ctx, time.Second)
+			raw, err := socket.Dial(ctx, "tcp", "server:7")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := socket.TLSClient(ctx, raw, user)
+			if row.asks {
+				if _, err := io.WriteString(c, "req"); err != nil {
+					t.Error(err)
+				}
+			}
+			_ = rondo.Sleep(ctx, time.Second) // the handler waits
+			if err := row.leaves(c); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			_ = rondo.Sleep(ctx, 2*time.Hour)
+			if !ended || got != row.want {
+				t.Errorf("a client leaves %s: the handler has ended: %t, with %v; want %v", name, ended, got, row.want)
+			}
+		})
+	}
+}
+
+func wrote(c net.Conn, text string) error { _, err := io.WriteString(c, text); return err }
+
+// cutOff writes text below TLS and closes the connection.
+func cutOff(c *socket.TLSConn, text string) error {
+	_, err := io.WriteString(c.NetConn(), text)
+	return errors.Join(err, c.NetConn().Close())
 }
 
 // TestEndOfStream: a Handler that returns io.EOF, as one does whose peer has left, has not
