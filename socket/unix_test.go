@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/leak"
 	"github.com/rondo-go/rondo/socket"
 )
 
@@ -76,6 +77,22 @@ func TestUnixStale(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Errorf("%s is gone: %v", what, err)
 			}
+		}
+		return nil
+	})
+}
+
+// TestUnixLookCloses: the look whether the file of a datagram socket is stale leaves no descriptor.
+func TestUnixLookCloses(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		path := filepath.Join(t.TempDir(), "socket")
+		packets(t, ctx, "unixgram", path)
+		before := leak.Descriptors()
+		if _, err := socket.ListenPacket(ctx, "unixgram", path); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("somebody receives, and ListenPacket returned %v", err)
+		}
+		if n := leak.Descriptors() - before; n > 0 {
+			t.Errorf("%d descriptors are left", n)
 		}
 		return nil
 	})
