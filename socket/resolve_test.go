@@ -217,10 +217,18 @@ func TestInTurn(t *testing.T) {
 		if want := []time.Duration{2 * time.Second, 2 * time.Second, time.Second}; !slices.Equal(spans, want) {
 			t.Errorf("%v", spans)
 		}
+		refuses := errors.New("no")
+		err = rondo.Timeout(ctx, 5*time.Second, func(ctx context.Context) error {
+			_, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2"), func(context.Context, netip.AddrPort) (*Conn, error) { return nil, refuses })
+			return err
+		})
+		if err != refuses {
+			t.Errorf("both refuse: %v", err)
+		}
 		c := new(Conn)
 		got, err := trySerial(ctx, addrs("1.1.1.1", "2.2.2.2"), func(ctx context.Context, a netip.AddrPort) (*Conn, error) {
 			if a.Addr().String() == "1.1.1.1" {
-				return nil, errors.New("no")
+				return nil, refuses
 			}
 			return c, nil
 		})
