@@ -112,12 +112,15 @@ func (c *Conn) copyConn(t kernel.Task, src *Conn, left int64) (n, taken int64, e
 		if m < copyBuffer || !canSplice || taken == left {
 			continue
 		}
-		piped, from, end, err := c.spliceFrom(t, src, left-taken)
+		piped, from, err := c.spliceFrom(t, src, left-taken)
 		n, taken = n+piped, taken+from
-		switch {
-		case err == errNoSplice:
+		switch err {
+		case nil:
+		case errNoSplice:
 			canSplice = false
-		case end || err != nil:
+		case io.EOF:
+			return n, taken, nil
+		default:
 			return n, taken, err
 		}
 	}
@@ -129,32 +132,32 @@ func (c *Conn) copyConn(t kernel.Task, src *Conn, left int64) (n, taken int64, e
 var errNoSplice = errors.New("no pipe")
 
 // spliceFrom copies up to left bytes of src through a kernel pipe, until the
-// end of the stream, or until the data comes in small pieces.
-func (c *Conn) spliceFrom(t kernel.Task, src *Conn, left int64) (n, taken int64, end bool, err error) {
+// end of the stream, which is io.EOF, or until the data comes in small pieces.
+func (c *Conn) spliceFrom(t kernel.Task, src *Conn, left int64) (n, taken int64, err error) {
 	tube, err := fd.NewTube()
 	if err != nil {
-		return 0, 0, false, errNoSplice
+		return 0, 0, errNoSplice
 	}
 	defer tube.Close()
 	for small := 0; taken < left && small < smallMax; small++ {
 		m, err := src.fd.Fill(t, tube, int(min(left-taken, fd.BulkMax)))
 		switch {
 		case fd.NotSupported(err):
-			return n, taken, false, errNoSplice
+			return n, taken, errNoSplice
 		case err != nil:
-			return n, taken, false, src.fail("read", err)
+			return n, taken, src.fail("read", err)
 		case m == 0:
-			return n, taken, true, nil
+			return n, taken, io.EOF
 		}
 		taken += int64(m)
 		w, err := c.fd.Drain(t, tube)
 		n += int64(w)
 		if err != nil {
-			return n, taken, false, c.fail("write", err)
+			return n, taken, c.fail("write", err)
 		}
 		if m >= copyBuffer {
 			small = -1
 		}
 	}
-	return n, taken, false, nil
+	return n, taken, nil
 }
