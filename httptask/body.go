@@ -195,7 +195,9 @@ func (x *exchange) readOn(p []byte) (n int, err error) {
 func (x *exchange) showTrailer() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.own.Trailer = x.request.Trailer
+	if x.own.Trailer == nil { // else the handler may read it
+		x.own.Trailer = x.request.Trailer
+	}
 }
 
 // Close closes the body, which may wait for some of the rest of it. The next Read
