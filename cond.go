@@ -60,7 +60,6 @@ func (c *Cond) Wait(ctx context.Context) error {
 		// meanwhile ends no wait. Only a deadlock ends this one; to return would let
 		// the caller unlock what another task has locked.
 		if Shield(ctx, c.L.Lock) != nil {
-			settled = true
 			panic("rondo: Cond.Wait cannot lock L again: in a deadlock, its holder does not unlock it")
 		}
 	}

@@ -83,7 +83,7 @@ func TestCondCancelledFromTheStart(t *testing.T) {
 	})
 }
 
-// TestWaitWithoutItsLock: in a deadlock Wait does not return without L, so no
+// TestWaitWithoutItsLock: in a deadlock Wait panics, and as soon as L is free again with L, so no
 // deferred Unlock unlocks what another task has locked.
 func TestWaitWithoutItsLock(t *testing.T) {
 	var got any
@@ -93,6 +93,7 @@ func TestWaitWithoutItsLock(t *testing.T) {
 		rondo.Go(ctx, func(ctx context.Context) error {
 			defer func() { got = recover() }()
 			_ = c.L.Lock(ctx)
+			defer c.L.Unlock()
 			_ = c.Wait(ctx)
 			t.Error("Wait returned without L")
 			return nil
