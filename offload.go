@@ -151,16 +151,13 @@ func (c *offloadCall) start(s *Scope, t *Task, ctx context.Context, user uintptr
 		goFunc(c.run)
 	}
 	c.list.push(t)
-	answered := false
 	defer func() {
-		if !answered && !c.over {
+		if !c.over {
 			l.offloads.abandoned.Add(c, offloadLinks)
 			c.left = true
 		}
 	}()
-	err := t.park(s, ctx, Reason{What: "offload"})
-	answered = err == nil
-	return err
+	return t.park(s, ctx, Reason{What: "offload"})
 }
 
 // run does the work on the goroutine, and posts the call back.
