@@ -138,27 +138,35 @@ func park(ctx context.Context, list kernel.WaitList) error {
 	return list.ParkTask(kernel.Of(ctx).Task(), kernel.Reason{What: "test"})
 }
 
-// TestSetOn: the number of what the first task of a list waits for can change; in an empty list
-// nothing does.
-func TestSetOn(t *testing.T) {
+// TestWaitList: waits show the name of their list; the number of what the first task waits for can
+// change, and in an empty list nothing does. Wake reports whether a task waited, which then runs.
+func TestWaitList(t *testing.T) {
 	exact.Test(t, func(ctx context.Context) {
-		list := kernel.Of(ctx).WaitList()
+		list, name := kernel.Of(ctx).WaitList(), "a peer"
+		list.Name(&name)
 		list.SetOn(1)
 		var tasks []*rondo.Task
 		for range 2 {
-			tasks = append(tasks, rondo.Go(ctx, func(ctx context.Context) error { return park(ctx, list) }))
+			tasks = append(tasks, rondo.Go(ctx, func(ctx context.Context) error {
+				err := park(ctx, list)
+				if i := rondo.Current(ctx).Info(); i.State != "running" || i.Switches != 2 {
+					t.Errorf("a task that was woken is %+v", i)
+				}
+				return err
+			}))
 		}
 		_ = rondo.Sleep(ctx, 1)
 		list.SetOn(7)
-		for i := range tasks {
-			if on := tasks[i].Info().On; on != 7 && on != 0 {
-				t.Errorf("task %d waits for number %d", i, on)
+		for i, task := range tasks {
+			if info := task.Info(); info.On != 7 && info.On != 0 || info.Of != name {
+				t.Errorf("task %d waits for number %d of %q", i, info.On, info.Of)
 			}
 		}
 		if tasks[0].Info().On+tasks[1].Info().On != 7 || list.Len() != 2 {
 			t.Error("the number of one task did not change")
 		}
-		for list.Wake() {
+		if !list.Wake() || !list.Wake() || list.Wake() {
+			t.Error("Wake does not say whether a task waited")
 		}
 	})
 }
