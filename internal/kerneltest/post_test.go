@@ -51,6 +51,36 @@ func TestPostLosesNothing(t *testing.T) {
 	}
 }
 
+// TestPostAfterCallbacks: to cancel callbacks that have run prevents nothing that was posted since.
+func TestPostAfterCallbacks(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		l, called, ran := rondo.LoopOf(ctx), 0, false
+		handles := []*rondo.Handle{l.CallSoon(func() { called++ }), l.CallSoon(func() { called++ })}
+		for called < 2 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		must(l.Post(func() {
+			for i, h := range handles {
+				if h.Cancel() {
+					t.Errorf("callback %d has run and was cancelled", i)
+				}
+			}
+		}))
+		must(l.Post(func() { ran = true }))
+		for l.Stats().Posts < 2 {
+			if err := rondo.Yield(ctx); err != nil {
+				return err
+			}
+		}
+		if !ran {
+			t.Error("what was posted has not run")
+		}
+		return nil
+	})
+}
+
 // TestPostAllocatesNothing: a function that is posted costs no allocation if the loop keeps up.
 func TestPostAllocatesNothing(t *testing.T) {
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
