@@ -110,18 +110,25 @@ func TestMapIsLeft(t *testing.T) {
 }
 
 // TestMapIsLeftWhenCancelled: that a range is left by a task that is cancelled alone, or by a Pull
-// that the end of its task stops, is no failure of the Group around them.
+// that the end of its task stops, is no failure of the Group around them, and starts no task.
 func TestMapIsLeftWhenCancelled(t *testing.T) {
 	for name, start := range map[string]func(g *rondo.Scope){
 		"task": func(g *rondo.Scope) {
 			task := g.Go(func(ctx context.Context) error {
-				for range rondo.Map(ctx, 2, counting(new(int)), double) {
+				within, stop := context.WithCancel(ctx)
+				defer stop()
+				for range rondo.Map(within, 2, counting(new(int)), double) {
 					return rondo.Sleep(ctx, time.Hour)
 				}
 				return nil
 			})
 			_ = rondo.Sleep(g, time.Second)
+			before := rondo.LoopOf(g).Stats().Spawned
 			task.Cancel(nil)
+			_ = task.Wait(g)
+			if n := rondo.LoopOf(g).Stats().Spawned - before; n != 0 {
+				t.Errorf("%d tasks were started", n)
+			}
 		},
 		"Pull": func(g *rondo.Scope) {
 			g.Go(func(ctx context.Context) error {
