@@ -232,6 +232,22 @@ func TestRefusedWaitCounts(t *testing.T) {
 	}
 }
 
+// TestDeadlineThroughContext: a deadline counts as the error of Timeout also if what it ends is in
+// a Group that was opened with a context of the standard library.
+func TestDeadlineThroughContext(t *testing.T) {
+	exact.Test(t, func(ctx context.Context) {
+		err := rondo.Timeout(ctx, time.Second, func(ctx context.Context) error {
+			within, stop := context.WithCancel(ctx)
+			defer stop()
+			_ = rondo.Group(within, func(g *rondo.Scope) error { return forever(g) })
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Timeout returned %v", err)
+		}
+	})
+}
+
 // TestContextsFromManyGoroutines: goroutines use a scope as a context while the
 // loop cancels it. The race detector checks the rest.
 func TestContextsFromManyGoroutines(t *testing.T) {
