@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -368,5 +369,24 @@ func TestSeenFromAnotherLoop(t *testing.T) {
 	close(over)
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWaitForTaskThatNeverBegan: who waits for a task that a hook has started when the loop runs no
+// more tasks is told that the loop has ended.
+func TestWaitForTaskThatNeverBegan(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Log("this system has no /dev/full")
+		return
+	}
+	t.Setenv("RONDO_TRACE", "/dev/full") // that the timeline is incomplete is reported last
+	var root context.Context
+	var late *rondo.Task
+	r := rondo.Runner{OnError: func(rondo.TaskInfo, error) { late = rondo.Go(root, forever) }}
+	if err := r.Run(t.Context(), func(ctx context.Context) error { root = ctx; return rondo.Yield(ctx) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Wait(context.Background()); !errors.Is(err, rondo.ErrLoopClosed) {
+		t.Errorf("Wait returned %v", err)
 	}
 }
