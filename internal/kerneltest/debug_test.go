@@ -195,6 +195,50 @@ func TestWaitOnLockedThread(t *testing.T) {
 	}
 }
 
+// TestAfterWaitOnLockedThread: after such a panic the task is unlocked, waits for nothing and goes
+// on, and the next wait of this kind panics too.
+func TestAfterWaitOnLockedThread(t *testing.T) {
+	if !readsRecords {
+		return
+	}
+	for name, wait := range map[string]func(ctx context.Context, list *rondo.WaitList) error{
+		"Park": func(ctx context.Context, list *rondo.WaitList) error {
+			return list.Park(ctx, rondo.Reason{What: "test"})
+		},
+		"Sleep": func(ctx context.Context, _ *rondo.WaitList) error { return rondo.Sleep(ctx, 1) },
+		"Yield": func(ctx context.Context, _ *rondo.WaitList) error { return rondo.Yield(ctx) },
+		"Park with another ctx": func(ctx context.Context, list *rondo.WaitList) error {
+			within, stop := context.WithCancel(ctx)
+			defer stop()
+			return list.Park(within, rondo.Reason{What: "test"})
+		},
+	} {
+		_, err := debugged(t, func(ctx context.Context) error {
+			var list rondo.WaitList
+			for round := range 2 {
+				text := panicOf(func() {
+					runtime.LockOSThread()
+					_ = wait(ctx, &list)
+				})
+				if !strings.Contains(text, "which is locked to its thread") {
+					return fmt.Errorf("round %d: the panic is %q", round, text)
+				}
+				me, timers := rondo.Current(ctx).Info(), rondo.LoopOf(ctx).Stats().Timers
+				if me.State != "running" || list.Len() != 0 || timers != 0 {
+					return fmt.Errorf("round %d: the task is %s, %d tasks are in the list, %d timers are set", round, me.State, list.Len(), timers)
+				}
+				if err := rondo.Sleep(ctx, 2); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: Run returned %v", name, err)
+		}
+	}
+}
+
 // TestDebugByEnvironment: RONDO_DEBUG=1 is as good as Runner.Debug.
 func TestDebugByEnvironment(t *testing.T) {
 	for value, want := range map[string]int{"1": 1, "0": 0, "": 0} {

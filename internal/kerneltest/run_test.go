@@ -92,37 +92,39 @@ func TestRunOfCancelledContext(t *testing.T) {
 }
 
 // TestLockThread: tasks, coroutines and Offload work on a locked thread, which is free again when
-// Run returns.
+// Run returns, also with Debug.
 func TestLockThread(t *testing.T) {
 	before := runtime.NumGoroutine()
 	locked := func() bool { return strings.Contains(string(debug.Stack()), "locked to thread") }
-	r := rondo.Runner{LockThread: true}
-	err := r.Run(t.Context(), func(ctx context.Context) error {
-		return rondo.Group(ctx, func(g *rondo.Scope) error {
-			for i := range 20 {
-				g.Go(func(ctx context.Context) error {
-					next, stop := iter.Pull(func(yield func(error) bool) {
-						yield(rondo.Sleep(ctx, time.Duration(i)*time.Microsecond))
-					})
-					defer stop()
-					if err, _ := next(); err != nil {
+	for _, checked := range []bool{false, true} {
+		r := rondo.Runner{LockThread: true, Debug: checked}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				for i := range 20 {
+					g.Go(func(ctx context.Context) error {
+						next, stop := iter.Pull(func(yield func(error) bool) {
+							yield(rondo.Sleep(ctx, time.Duration(i)*time.Microsecond))
+						})
+						defer stop()
+						if err, _ := next(); err != nil {
+							return err
+						}
+						if !locked() {
+							return errors.New("the task is on any thread")
+						}
+						_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 1, nil })
 						return err
-					}
-					if !locked() {
-						return errors.New("the task is on any thread")
-					}
-					_, err := rondo.Offload(ctx, func(context.Context) (int, error) { return 1, nil })
-					return err
-				})
-			}
-			return nil
+					})
+				}
+				return nil
+			})
 		})
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	if locked() {
-		t.Error("the goroutine of Run is still locked to its thread")
+		if err != nil {
+			t.Errorf("Debug %v: Run returned %v", checked, err)
+		}
+		if locked() {
+			t.Errorf("Debug %v: the goroutine of Run is still locked to its thread", checked)
+		}
 	}
 	if left := leak.Settle(before); left > before {
 		t.Errorf("%d goroutines are left", left-before)
