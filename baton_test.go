@@ -154,6 +154,54 @@ func TestNextIsPick(t *testing.T) {
 	}
 }
 
+// TestShortWay: the short way is taken when a turn begins, and within a turn also if something was
+// posted meanwhile; but a turn does not begin on it if the driver must be asked.
+func TestShortWay(t *testing.T) {
+	if !direct {
+		return // there is none
+	}
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l, me, over := scopeOf(ctx).loop, Current(ctx), false
+		Go(ctx, func(ctx context.Context) error {
+			for !over {
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, c := range []struct {
+			begins, posted, want bool
+		}{{true, false, true}, {false, false, true}, {false, true, true}, {true, true, false}} {
+			if err := Yield(ctx); err != nil { // the other task is the next one
+				return err
+			}
+			l.pace.Look, l.pace.Since = math.MaxUint64, math.MaxInt64/2
+			if l.batch = 1; c.begins {
+				l.batch = 0
+			}
+			if c.posted {
+				if err := l.Post(func() {}); err != nil {
+					return err
+				}
+			}
+			s := l.next(me, true)
+			if s != nil {
+				s.swap()
+				l.arrive(me)
+			}
+			if taken := s != nil; taken != c.want {
+				t.Errorf("a turn begins: %v, something was posted: %v: the short way is taken: %v", c.begins, c.posted, taken)
+			}
+		}
+		over = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestPostBetweenTurns: when tasks that yield keep the loop busy, what a goroutine has posted runs
 // in the next turn all the same.
 func TestPostBetweenTurns(t *testing.T) {
@@ -325,6 +373,103 @@ func TestRetireSurplus(t *testing.T) {
 	}
 }
 
+// TestRetireInPassing: a surplus worker in whose home a task is parked ends when that task runs.
+func TestRetireInPassing(t *testing.T) {
+	if !direct {
+		return // every worker is parked where it was born
+	}
+	ended := 0
+	for seed := range uint64(10) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		before := runtime.NumGoroutine()
+		err := Run(context.Background(), func(ctx context.Context) error {
+			l, over := scopeOf(ctx).loop, false
+			l.surplus.since = math.MaxInt64 / 2 // no period ends
+			var asleep WaitList
+			act := func(ctx context.Context) error {
+				for !over && rnd.IntN(4) > 0 {
+					if rnd.IntN(2) == 0 {
+						if err := asleep.Park(ctx, Reason{What: "test"}); err != nil {
+							return err
+						}
+					} else if err := Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			for range 20 {
+				for range rnd.IntN(40) {
+					Go(ctx, act)
+				}
+				for range rnd.IntN(40) {
+					asleep.Wake()
+				}
+				for first := true; first || l.live > asleep.Len()+1; first = false {
+					if err := Yield(ctx); err != nil {
+						return err
+					}
+				}
+			}
+			at := placement(t, l)
+			var ends []*worker
+			for _, w := range l.idle {
+				if who, taken := at[&w.home]; taken && who != "an idle worker" && who != "Run" {
+					ends = append(ends, w)
+				}
+			}
+			l.surplus.n = len(l.idle) + l.live
+			over = true
+			for asleep.WakeAll(); l.live > 1; {
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			l.surplus.clear()
+			for i, w := range ends {
+				if !w.home.over {
+					t.Errorf("seed %d: of %d surplus workers with a task in their home, number %d lives", seed, len(ends), i)
+				}
+			}
+			ended += len(ends)
+			if got := len(placement(t, l)); got != l.workers {
+				t.Errorf("%d goroutines are parked in %d slots", got, l.workers)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitGoroutines(t, before)
+	}
+	if ended == 0 {
+		t.Error("no surplus worker had a task in its home: this tests nothing")
+	}
+}
+
+// TestRetireAtTheEnd: only the goroutine of Run retires workers, also when the last task ends.
+func TestRetireAtTheEnd(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ran := false
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l := scopeOf(ctx).loop
+		err := Group(ctx, func(g *Scope) error {
+			for range 20 {
+				g.Go(func(ctx context.Context) error { return Yield(ctx) })
+			}
+			return nil
+		})
+		l.surplus = surplus{n: len(l.idle), due: true, since: math.MaxInt64 / 2}
+		l.CallSoon(func() { ran = true })
+		l.batch = 0
+		return err
+	})
+	if err != nil || !ran {
+		t.Errorf("Run returned %v; what was to be called is: %v", err, ran)
+	}
+	waitGoroutines(t, before)
+}
+
 // retireSome retires a random number of idle workers, if the caller is the
 // goroutine of Run.
 func retireSome(t *testing.T, l *Loop, rnd *rand.Rand) {
@@ -382,6 +527,75 @@ func TestWorkersOfRun(t *testing.T) {
 		if len(seen) < 2 {
 			t.Error("one worker ran all tasks: this tests nothing")
 		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A runWatch counts how often the goroutine of Run has picked who runs next.
+type runWatch struct {
+	run   *Task
+	picks int
+}
+
+func (w *runWatch) observe(e event) {
+	if e.kind == taskParked && e.task == w.run {
+		w.picks++
+	}
+}
+
+// TestRunIsLeftAlone: nothing goes through the goroutine of Run if there are workers.
+func TestRunIsLeftAlone(t *testing.T) {
+	if !direct {
+		return // every switch does
+	}
+	err := Run(context.Background(), func(ctx context.Context) error {
+		l, over := scopeOf(ctx).loop, false
+		seen := &runWatch{run: l.runTask}
+		l.observer = seen // and no switch goes the short way
+		defer func() { l.observer = nil }()
+		yields := func(ctx context.Context) error {
+			for !over {
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for len(l.idle) > 0 || l.live == 1 {
+			Go(ctx, yields)
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		check := func(what string) error {
+			before := seen.picks
+			for range 10 {
+				l.pace.Look, l.pace.Since = math.MaxUint64, math.MaxInt64/2 // the driver is not asked
+				if err := Yield(ctx); err != nil {
+					return err
+				}
+			}
+			if n := seen.picks - before; n > 0 {
+				t.Errorf("%s: the goroutine of Run was switched to %d times", what, n)
+			}
+			return nil
+		}
+		if err := check("no worker is idle"); err != nil {
+			return err
+		}
+		over = true
+		for l.live > 1 {
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		over = false
+		Go(ctx, yields)
+		err := check("a worker is idle")
+		over = true
 		return err
 	})
 	if err != nil {
