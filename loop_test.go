@@ -22,10 +22,18 @@ import (
 type stepClock struct {
 	now    int64
 	asked  []int64
-	report func() // called once when the driver is asked next; nil: nothing has happened
+	report func()  // called once when the driver is asked next; nil: nothing has happened
+	passes []int64 // how far the clock moves before each of the next readings
 }
 
-func (d *stepClock) Now() int64                { return d.now }
+func (d *stepClock) Now() int64 {
+	if len(d.passes) > 0 {
+		d.now += d.passes[0]
+		d.passes = d.passes[1:]
+	}
+	return d.now
+}
+
 func (d *stepClock) Time(at int64) time.Time   { return time.Unix(0, at) }
 func (d *stepClock) Instant(t time.Time) int64 { return t.UnixNano() }
 func (d *stepClock) Wake()                     {}
