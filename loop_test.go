@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-go/rondo/internal/driver"
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/inbox"
 	"github.com/rondo-go/rondo/internal/pace"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
@@ -271,6 +272,42 @@ func TestEventsDoNotStarveYield(t *testing.T) {
 			}
 			if n := reads - before; n > 100 {
 				t.Errorf("%d reads of 100 tasks went before a task that yielded", n)
+			}
+		}
+		return nil
+	})
+}
+
+// TestPortionOfInbox: what goroutines have posted is taken in portions: one at the beginning of a
+// turn, and within a turn what makes the queue as long as one. Stats counts what was taken.
+func TestPortionOfInbox(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, _ *stepClock) error {
+		l := scopeOf(ctx).loop
+		for _, c := range []struct{ batch, queued, want int }{
+			{0, 0, inbox.Portion},
+			{0, 10, inbox.Portion},
+			{10, 10, inbox.Portion - 10},
+			{1, 10, inbox.Portion - 10},
+			{inbox.Portion + 1, inbox.Portion + 1, 0},
+		} {
+			for range c.queued {
+				l.CallSoon(func() {})
+			}
+			for range 2 * inbox.Portion {
+				if err := l.Post(func() {}); err != nil {
+					return err
+				}
+			}
+			before := l.Stats().Posts
+			l.batch = c.batch
+			l.ask()
+			if n, counted := l.queue.Len()-c.queued, l.Stats().Posts-before; n != c.want || counted != uint64(n) {
+				t.Errorf("with %d in the queue, %d of this turn, %d were taken, want %d; counted as %d", c.queued, c.batch, n, c.want, counted)
+			}
+			for l.batch = 0; l.queue.Len() > 0 || l.inbox.Pending(); {
+				if err := Yield(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
