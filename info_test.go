@@ -85,14 +85,30 @@ func TestInfoOfStates(t *testing.T) {
 	})
 }
 
-// TestStats: Stats counts tasks that live, were started, and can run, and the timers that are set.
+// TestNamesAreCounted: who reads a name from outside sees by its count that there has been another,
+// also if that has the same text.
+func TestNamesAreCounted(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, _ *stepClock) error {
+		me := Current(ctx)
+		for range 3 {
+			before := me.extra.renames // main has a name
+			if me.SetName("the same"); me.extra.renames == before {
+				t.Error("the name was not counted")
+			}
+		}
+		return nil
+	})
+}
+
+// TestStats: Stats counts tasks that live, were started, and can run, switches, and the timers that
+// are set.
 func TestStats(t *testing.T) {
 	onStepClock(t, func(ctx context.Context, d *stepClock) error {
 		l := LoopOf(ctx)
 		check := func(when string, tasks, ready, timers int, busy time.Duration) {
 			t.Helper()
 			s := l.Stats()
-			if s.Tasks != tasks || s.Spawned != 101 || s.Ready != ready || s.Timers != timers || s.Busy != busy || s.Workers < tasks {
+			if s.Tasks != tasks || s.Spawned != 101 || s.Ready != ready || s.Timers != timers || s.Busy != busy || s.Workers < tasks || s.Switches < 100 {
 				t.Errorf("%s: %+v", when, s)
 			}
 		}
