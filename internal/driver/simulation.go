@@ -158,7 +158,7 @@ func HostOf(d Driver) Host {
 }
 
 // A Socket is a socket that never blocks: an operation that would have to wait
-// fails with syscall.EAGAIN. All methods are called on the loop.
+// fails with syscall.EAGAIN. All methods but Kept are called on the loop.
 type Socket interface {
 	// Bind gives the socket an address: bind(2). Port 0 means any. reuse lets
 	// several sockets have it that all say so.
@@ -182,6 +182,13 @@ type Socket interface {
 	// Send takes a part of p, or one datagram. The zero Peer is the one that the
 	// socket is connected to.
 	Send(p []byte, to Peer) (n int, errno syscall.Errno)
+
+	// Give is Send of all of p: the socket keeps what there is no room for, and sends it
+	// before anything else. It never fails with EAGAIN.
+	Give(p []byte, to Peer) syscall.Errno
+
+	// Kept returns how many bytes the socket keeps. Any goroutine may call it.
+	Kept() int
 
 	// Shutdown ends one direction: shutdown(2).
 	Shutdown(which Events) error

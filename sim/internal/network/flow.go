@@ -4,6 +4,7 @@ package network
 // or not at all. A lost segment is sent again, and all segments behind it wait for that.
 
 import (
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,9 +44,11 @@ type flow struct {
 	packets  []int  // of "unixpacket": how long those are that have arrived and were not read
 	size     int    // how many there may be
 	segments []segment
-	blocked  bool // the sender waits for room
-	over     bool // the end has arrived
-	stuck    bool // the first segment was lost
+	blocked  bool         // the sender waits for room
+	kept     []byte       // what the sender has given beyond that
+	keeps    atomic.Int64 // how many bytes these are
+	over     bool         // the end has arrived
+	stuck    bool         // the first segment was lost
 	tries    int
 	unacked  int           // segments that arrived while nothing came back
 	opens    *streamSocket // the listener that gets the other end, until it has
@@ -66,7 +69,14 @@ func newFlow(from, to *streamSocket) *flow {
 	return f
 }
 
-func (f *flow) room() int    { return max(0, f.size-len(f.bytes)) }
+// room returns how many bytes may be sent: none before what is kept.
+func (f *flow) room() int {
+	if len(f.kept) > 0 {
+		return 0
+	}
+	return max(0, f.size-len(f.bytes))
+}
+
 func (f *flow) pending() int { return len(f.bytes) }
 
 // send sends bytes.
@@ -74,6 +84,34 @@ func (f *flow) send(p []byte) {
 	f.bytes = append(f.bytes, p...)
 	f.link.corrupt(f.bytes[len(f.bytes)-len(p):])
 	f.push(len(p), data)
+}
+
+// give sends bytes, and keeps those that there is no room for.
+func (f *flow) give(p []byte) {
+	n := min(len(p), f.room())
+	if n > 0 {
+		f.send(p[:n])
+	}
+	if n < len(p) {
+		f.blocked = true
+		f.keep(append(f.kept, p[n:]...))
+	}
+}
+
+// keep sets what is kept.
+func (f *flow) keep(p []byte) {
+	f.kept = p
+	f.keeps.Store(int64(len(p)))
+}
+
+// sendKept sends what there is room for of what is kept, and then the end if there is to be one.
+func (f *flow) sendKept() {
+	p := f.kept
+	f.keep(nil)
+	f.give(p)
+	if len(p) > 0 && len(f.kept) == 0 && f.from.writeShut {
+		f.push(0, closing)
+	}
 }
 
 // push sends a segment. Its bytes are in f.bytes already.
@@ -205,7 +243,7 @@ func (f *flow) discard(n int) {
 	} else {
 		f.bytes = f.bytes[:copy(f.bytes, f.bytes[n:])]
 	}
-	if f.blocked && !f.wakeup.moment.IsSet() && !f.from.closed {
+	if f.blocked && !f.wakeup.moment.IsSet() && (!f.from.closed || len(f.kept) > 0) {
 		f.link.from.net.in(&f.wakeup.moment, f.link.Back().delay(0))
 	}
 }
@@ -214,7 +252,11 @@ func (f *flow) discard(n int) {
 func (u *update) Happen() {
 	f := u.flow
 	w := f.link.from.net
-	if f.from.closed {
+	if f.from.closed && len(f.kept) == 0 {
+		return
+	}
+	if f.from.closed && f.from.stack.outages != f.from.stack.node.Outages {
+		f.keep(nil) // nobody is left who would send it
 		return
 	}
 	if !f.link.Back().Passes() {
@@ -222,6 +264,7 @@ func (u *update) Happen() {
 		return
 	}
 	f.blocked = false
+	f.sendKept()
 	f.from.report(f.from, driver.Writable)
 }
 
@@ -242,6 +285,7 @@ func (f *flow) resend() {
 // reset.
 func (f *flow) refuse() {
 	f.segments = nil
+	f.keep(nil)
 	f.from.broken(f.link.Back().delay(60))
 }
 
@@ -318,6 +362,7 @@ func (s *streamSocket) stop() {
 // drop drops what is on its way.
 func (f *flow) drop() {
 	f.segments, f.stuck = nil, false
+	f.keep(nil)
 	if f.opens != nil {
 		f.opens.coming--
 		f.opens = nil
@@ -333,6 +378,7 @@ func (f *flow) dropUnsent() {
 		left += f.segments[n].size
 	}
 	f.segments, f.bytes = f.segments[:n], f.bytes[:left]
+	f.keep(nil)
 	w.moments.Drop(&f.wakeup.moment)
 	if n == 0 {
 		w.moments.Drop(&f.moment)
@@ -365,8 +411,7 @@ func (s *streamSocket) Close() {
 		s.out.dropUnsent()
 		s.out.push(0, reset)
 	case !s.writeShut:
-		s.writeShut = true
-		s.out.push(0, closing)
+		s.endWrites()
 	}
 }
 

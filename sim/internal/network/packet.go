@@ -4,6 +4,7 @@ package network
 // by a Unix socket within a host, where it is not: there the sender waits for room.
 
 import (
+	"math"
 	"net/netip"
 	"syscall"
 	"time"
@@ -123,6 +124,19 @@ func (s *packetSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 // Send sends p as one datagram. Like the system's, it does not wait for a receiver by UDP: what
 // finds no room there is lost. A Unix socket sends when there is room.
 func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
+	return s.send(p, to, queueMost)
+}
+
+// Give is Send to a Unix socket that has room for any number of datagrams.
+func (s *packetSocket) Give(p []byte, to driver.Peer) syscall.Errno {
+	_, errno := s.send(p, to, math.MaxInt)
+	return errno
+}
+
+func (s *packetSocket) Kept() int { return 0 }
+
+// send sends p, if a Unix socket that is to get it holds at most so many bytes then.
+func (s *packetSocket) send(p []byte, to driver.Peer, most int) (int, syscall.Errno) {
 	to = destination(to)
 	peer := s.peer
 	if to == (driver.Peer{}) {
@@ -143,7 +157,7 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 		return 0, syscall.EMSGSIZE
 	}
 	if s.unix() {
-		return s.sendUnix(p, peer, to)
+		return s.sendUnix(p, peer, to, most)
 	}
 	if err := s.open(); err != 0 {
 		return 0, err
@@ -169,7 +183,7 @@ func (s *packetSocket) Send(p []byte, to driver.Peer) (int, syscall.Errno) {
 }
 
 // sendUnix sends p to a peer, or to the socket that has the name.
-func (s *packetSocket) sendUnix(p []byte, peer *packetSocket, to driver.Peer) (int, syscall.Errno) {
+func (s *packetSocket) sendUnix(p []byte, peer *packetSocket, to driver.Peer, most int) (int, syscall.Errno) {
 	s.full = nil
 	if peer == nil {
 		var errno syscall.Errno
@@ -180,7 +194,7 @@ func (s *packetSocket) sendUnix(p []byte, peer *packetSocket, to driver.Peer) (i
 	if peer.closed {
 		return 0, syscall.ECONNREFUSED
 	}
-	if peer.held+len(p) > queueMost {
+	if len(p) > most-peer.held {
 		s.full, peer.awaited = peer, true
 		return 0, syscall.EAGAIN
 	}

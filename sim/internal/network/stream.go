@@ -321,17 +321,10 @@ func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 
 // Send takes as much of p as there is room for.
 func (s *streamSocket) Send(p []byte, _ driver.Peer) (int, syscall.Errno) {
+	errno := s.refuses()
 	switch {
-	case s.closed:
-		return 0, syscall.ECONNABORTED
-	case s.err != 0:
-		return 0, s.takeErr()
-	case s.phase == finished || s.writeShut:
-		return 0, syscall.EPIPE
-	case s.phase != established:
-		return 0, syscall.ENOTCONN
-	case s.unix() && s.peer.closed:
-		return 0, syscall.EPIPE // nothing has to come back first
+	case errno != 0:
+		return 0, errno
 	case s.packet():
 		return s.sendPacket(p)
 	case len(p) == 0:
@@ -358,6 +351,46 @@ func (s *streamSocket) sendPacket(p []byte) (int, syscall.Errno) {
 	}
 	s.out.send(p)
 	return len(p), 0
+}
+
+// refuses returns why nothing can be sent any more, or 0.
+func (s *streamSocket) refuses() syscall.Errno {
+	switch {
+	case s.closed:
+		return syscall.ECONNABORTED
+	case s.err != 0:
+		return s.takeErr()
+	case s.phase == finished || s.writeShut:
+		return syscall.EPIPE
+	case s.phase != established:
+		return syscall.ENOTCONN
+	case s.unix() && s.peer.closed:
+		return syscall.EPIPE // nothing has to come back first
+	}
+	return 0
+}
+
+// Give sends what there is room for, and keeps the rest. Of a packet there is no rest, so it goes
+// beyond the buffer.
+func (s *streamSocket) Give(p []byte, _ driver.Peer) syscall.Errno {
+	errno := s.refuses()
+	switch {
+	case errno != 0:
+	case s.packet() && len(p) > queueMost:
+		return syscall.EMSGSIZE
+	case s.packet():
+		s.out.send(p)
+	case len(p) > 0:
+		s.out.give(p)
+	}
+	return errno
+}
+
+func (s *streamSocket) Kept() int {
+	if s.out == nil {
+		return 0
+	}
+	return int(s.out.keeps.Load())
 }
 
 func (s *streamSocket) Ready(want driver.Events) bool {
@@ -387,10 +420,17 @@ func (s *streamSocket) Shutdown(which driver.Events) error {
 		return nil
 	}
 	if !s.writeShut {
-		s.writeShut = true
-		s.out.push(0, closing)
+		s.endWrites()
 	}
 	return nil
+}
+
+// endWrites sends the end of the stream, after what is kept.
+func (s *streamSocket) endWrites() {
+	s.writeShut = true
+	if len(s.out.kept) == 0 {
+		s.out.push(0, closing)
+	}
 }
 
 func (s *streamSocket) SetOption(o driver.Option, value int) {

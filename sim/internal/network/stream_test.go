@@ -308,6 +308,67 @@ func TestUnacknowledged(t *testing.T) {
 	}
 }
 
+// TestGive: a socket takes more than it has room for, and sends all of it before anything else and
+// before its end.
+func TestGive(t *testing.T) {
+	failed := func(c *cluster, _, _ *streamSocket) {
+		c.a.stack.node.Outages++
+		c.a.stack.DropAll()
+	}
+	for name, one := range map[string]struct {
+		end  func(c *cluster, s, peer *streamSocket)
+		text string
+		err  error
+	}{
+		"open":       {func(*cluster, *streamSocket, *streamSocket) {}, "abcdefghij", syscall.EAGAIN},
+		"CloseWrite": {func(_ *cluster, s, _ *streamSocket) { _ = s.Shutdown(driver.Writable) }, "abcdefghij", nil},
+		"Close":      {func(_ *cluster, s, _ *streamSocket) { s.Close() }, "abcdefghij", nil},
+		"linger 0": {func(_ *cluster, s, _ *streamSocket) {
+			s.SetOption(driver.Linger, 0)
+			s.Close()
+		}, "abc", syscall.ECONNRESET},
+		"no power": {failed, "abc", syscall.EAGAIN},
+		"no power after Close": {func(c *cluster, s, peer *streamSocket) {
+			s.Close()
+			failed(c, s, peer)
+		}, "abc", syscall.EAGAIN},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			s, peer := c.pair()
+			s.out.size = 3
+			for _, text := range []string{"abcde", "fghij"} {
+				if errno := s.Give([]byte(text), driver.Peer{}); errno != 0 {
+					t.Error(errno)
+				}
+			}
+			if n := s.Kept(); n != 7 || s.Ready(driver.Writable) {
+				t.Error("it keeps", n)
+			}
+			if n, errno := s.Send([]byte("x"), driver.Peer{}); n != 0 || errno != syscall.EAGAIN {
+				t.Errorf("Send: %d, %v", n, errno)
+			}
+			c.sleep(10 * time.Millisecond)
+			one.end(c, s, peer)
+			all, err := receive(peer)
+			for range 5 {
+				if err == syscall.EAGAIN {
+					var text string
+					c.sleep(10 * time.Millisecond)
+					text, err = receive(peer)
+					all += text
+				}
+			}
+			if all != one.text || err != one.err || s.Kept() != 0 {
+				t.Errorf("%q arrived, then %v; it keeps %d", all, err, s.Kept())
+			}
+			if !s.Ready(driver.Writable) {
+				t.Error("it has no room")
+			}
+		})
+	}
+}
+
 // TestInFlight: what has left a machine arrives, whatever becomes of its sender, and what has not
 // is never sent.
 func TestInFlight(t *testing.T) {
