@@ -7,6 +7,9 @@ package sim
 // no host can run, one of the errands that they have left by then is let in, as a task of its
 // host. The seed chooses which among those of different sockets; those of one socket keep their
 // order. So a step makes one chain of goroutines run, and time passes when nothing is left.
+//
+// An errand for which nobody waits does not wait either. It may run earlier than that: before a
+// task uses its socket or makes another one, and before the program ends.
 
 import (
 	"cmp"
@@ -136,7 +139,7 @@ func (w *World) admit() bool {
 			}
 			continue
 		}
-		if !slices.ContainsFunc(first, e.sharesSocket) && !w.errands.mustFollow(e) {
+		if !slices.ContainsFunc(first, e.sharesSocket) {
 			first = append(first, e)
 		}
 	}
@@ -156,11 +159,30 @@ func (w *World) admit() bool {
 	return true
 }
 
-// mustFollow reports whether e goes after one that is inside.
-func (es *errands) mustFollow(e *errand) bool {
-	return e.Kind == driver.Gives && slices.ContainsFunc(es.inside, func(o *errand) bool {
-		return o.Kind == driver.Gives && e.sharesSocket(o)
-	})
+// settle runs the errands for which nobody waits.
+func (p *process) settle() {
+	w := p.world
+	if w.base.bubble == nil || p.killed != nil {
+		return
+	}
+	var later []*errand
+	pick := func(e *errand) bool {
+		is := e.Later && e.process == p
+		if is {
+			later = append(later, e)
+		}
+		return is
+	}
+	for _, e := range w.errands.inside {
+		pick(e) // its task may not have run yet; doing it twice does no harm
+	}
+	w.mu.Lock()
+	slices.SortStableFunc(w.errands.waiting, (*errand).place)
+	w.errands.waiting = slices.DeleteFunc(w.errands.waiting, pick)
+	w.mu.Unlock()
+	for _, e := range later {
+		e.Do(p.main)
+	}
 }
 
 // begin hands the errand to the loop of its host.
@@ -208,6 +230,7 @@ func (p *process) hosted(ctx context.Context) error {
 		p.scope = s
 		defer func() { p.scope = nil }()
 		err = p.program(ctx)
+		p.settle()
 		s.Cancel(errGone)
 		return nil
 	})

@@ -568,7 +568,10 @@ func (p *process) Within() bool {
 }
 
 // Socket is that of driver.Host.
-func (p *process) Socket(network string) (driver.Socket, error) { return p.sockets.Socket(network) }
+func (p *process) Socket(network string) (driver.Socket, error) {
+	p.settle()
+	return p.sockets.Socket(network)
+}
 
 // Adopt is that of driver.Host.
 func (p *process) Adopt(s driver.Socket) { p.sockets.Adopt(s) }

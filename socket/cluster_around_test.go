@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -635,4 +636,149 @@ func TestAroundUnsent(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A shared is a connection that tasks and goroutines use.
+type shared struct {
+	*socket.Conn
+	ctx context.Context
+	t   *testing.T
+}
+
+// by runs fn on a goroutine, and waits for it.
+func (c *shared) by(fn func()) {
+	_ = rondo.OffloadFunc(c.ctx, func(context.Context) error { fn(); return nil })
+}
+
+func (c *shared) put(text string) {
+	if n, err := c.Write([]byte(text)); n != len(text) || err != nil {
+		c.t.Errorf("Write of %d bytes: %d, %v", len(text), n, err)
+	}
+}
+
+// TestAroundTasks: what goroutines and tasks do with one connection takes effect in the order of
+// the calls.
+func TestAroundTasks(t *testing.T) {
+	big := strings.Repeat("B", 700<<10)
+	past := time.Unix(1, 0)
+	for name, one := range map[string]struct {
+		do   func(ctx context.Context, c *shared)
+		want string // what the peer reads
+	}{
+		"Write": {func(_ context.Context, c *shared) {
+			c.put("a")
+			c.by(func() { c.put("b") })
+			c.put("c")
+			c.by(func() { c.put("d"); c.put("e") })
+			c.put("f")
+		}, "abcdef"},
+		"large Write":         {func(_ context.Context, c *shared) { c.by(func() { c.put(big) }); c.put("a") }, big + "a"},
+		"Write, Close":        {func(_ context.Context, c *shared) { c.by(func() { c.put("a") }); is(c.t, "Close", c.Close(), nil) }, "a"},
+		"large Write, Close":  {func(_ context.Context, c *shared) { c.by(func() { c.put(big) }); is(c.t, "Close", c.Close(), nil) }, big},
+		"Close after a task":  {func(_ context.Context, c *shared) { c.put("a"); c.by(func() { is(c.t, "Close", c.Close(), nil) }) }, "a"},
+		"end of program":      {func(_ context.Context, c *shared) { c.by(func() { c.put("a") }) }, "a"},
+		"large, then the end": {func(_ context.Context, c *shared) { c.by(func() { c.put(big) }) }, big},
+		"Write, CloseWrite": {func(_ context.Context, c *shared) {
+			c.by(func() { c.put("a") })
+			is(c.t, "CloseWrite", c.CloseWrite(), nil)
+			c.by(func() { c.put("b") })
+		}, "a"},
+		"large Write, CloseWrite": {func(ctx context.Context, c *shared) {
+			c.by(func() { c.put(big) })
+			is(c.t, "CloseWrite", c.CloseWrite(), nil)
+			_ = rondo.Sleep(ctx, time.Hour)
+		}, big},
+		"CloseWrite": {func(_ context.Context, c *shared) {
+			c.put("a")
+			c.by(func() { is(c.t, "CloseWrite", c.CloseWrite(), nil) })
+			_, err := c.Write([]byte("b"))
+			is(c.t, "Write", err, syscall.EPIPE)
+		}, "a"},
+		"Close": {func(_ context.Context, c *shared) {
+			c.by(func() { c.put("a"); is(c.t, "Close", c.Close(), nil) })
+			_, err := c.Write([]byte("b"))
+			is(c.t, "Write", err, net.ErrClosed)
+			_, err = c.Read(make([]byte, 1))
+			is(c.t, "Read", err, net.ErrClosed)
+			is(c.t, "SetDeadline", c.SetDeadline(past), net.ErrClosed)
+			is(c.t, "CloseWrite", c.CloseWrite(), net.ErrClosed)
+			is(c.t, "a second Close", c.Close(), net.ErrClosed)
+		}, "a"},
+		"deadline": {func(_ context.Context, c *shared) {
+			c.by(func() { c.put("a"); is(c.t, "SetDeadline", c.SetDeadline(past), nil) })
+			_, err := c.Write([]byte("b"))
+			is(c.t, "Write", err, os.ErrDeadlineExceeded)
+			_, err = c.Read(make([]byte, 1))
+			is(c.t, "Read", err, os.ErrDeadlineExceeded)
+			c.by(func() { is(c.t, "SetDeadline", c.SetDeadline(past), nil) })
+			is(c.t, "SetDeadline", c.SetDeadline(time.Time{}), nil)
+			c.put("c")
+			c.by(func() { c.put("d") })
+			is(c.t, "SetDeadline", c.SetDeadline(past), nil)
+		}, "acd"},
+		"Listen": {func(ctx context.Context, c *shared) {
+			l, err := socket.Listen(ctx, "tcp", ":81")
+			is(c.t, "Listen", err, nil)
+			c.by(func() { is(c.t, "Close", l.Close(), nil) })
+			_, err = socket.Listen(ctx, "tcp", ":81")
+			is(c.t, "Listen again", err, nil)
+		}, ""},
+		"unfinished Write": {func(ctx context.Context, c *shared) {
+			first := rondo.Go(ctx, func(context.Context) error { c.put(big); return nil })
+			_ = rondo.Sleep(ctx, time.Second)
+			c.by(func() { c.put("a") })
+			is(c.t, "SetReadDeadline", c.SetReadDeadline(past), nil)
+			second := rondo.Go(ctx, func(context.Context) error { c.put("b"); return nil })
+			_ = first.Wait(ctx)
+			_ = second.Wait(ctx)
+		}, big + "ab"},
+		"unfinished Write, the last": {func(ctx context.Context, c *shared) {
+			first := rondo.Go(ctx, func(context.Context) error { c.put(big); return nil })
+			_ = rondo.Sleep(ctx, time.Second)
+			c.by(func() { c.put("a") })
+			_ = first.Wait(ctx)
+		}, big + "a"},
+		"Close of an unfinished Write": {func(_ context.Context, c *shared) {
+			c.by(func() {
+				ended := make(chan error)
+				go func() { _, err := io.WriteString(c, big+big); ended <- err }()
+				<-time.After(time.Second)
+				is(c.t, "Close", c.Close(), nil)
+				is(c.t, "the unfinished Write", <-ended, net.ErrClosed)
+			})
+		}, big[:16<<10]},
+		"deadline of an unfinished Write": {func(ctx context.Context, c *shared) {
+			first := rondo.Go(ctx, func(context.Context) error { _, err := io.WriteString(c, big); return err })
+			_ = rondo.Sleep(ctx, time.Second)
+			c.by(func() { c.put("a"); is(c.t, "SetDeadline", c.SetDeadline(past), nil) })
+			is(c.t, "the unfinished Write", first.Wait(ctx), os.ErrDeadlineExceeded)
+		}, big[:16<<10] + "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sim.Config{Seeds: 5, Goroutines: true, Network: sim.Network{Buffer: 16 << 10}}.Cluster(t, func(ctx context.Context, w *sim.World) {
+				var read []byte
+				w.Host("server", listening(":80", func(ctx context.Context, l net.Listener) error {
+					c, err := l.Accept()
+					if err != nil {
+						return err
+					}
+					_ = rondo.Sleep(ctx, time.Minute)
+					read, err = io.ReadAll(c)
+					return err
+				}))
+				w.Host("client", func(ctx context.Context) error {
+					c, err := dialRetry(ctx, "server:80")
+					if err != nil {
+						return err
+					}
+					one.do(ctx, &shared{c.(*socket.Conn), ctx, t})
+					return nil
+				})
+				_ = rondo.Sleep(ctx, 3*time.Hour)
+				if string(read) != one.want {
+					t.Errorf("%d bytes arrived, want %d, or others", len(read), len(one.want))
+				}
+			})
+		})
+	}
 }

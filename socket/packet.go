@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"net"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
@@ -252,8 +251,7 @@ func (c *PacketConn) receiveErrand(p []byte) (n int, from fd.Peer, err error) {
 }
 
 func (c *PacketConn) sendErrand(p []byte, to fd.Peer) (int, error) {
-	p = slices.Clone(p)
-	done, err := c.fd.Give(func() { _, _ = c.fd.SendVirtual(c.fd.Task("Write"), p, to) })
+	done, err := c.fd.Give(p, to)
 	switch {
 	case !done:
 		return 0, errNotOnLoop

@@ -130,7 +130,8 @@ type Host interface {
 }
 
 // An Errand is what a goroutine around a simulated host does with the host's network. Do is
-// called in a task of the loop.
+// called in a task of the loop. If the caller does not wait, Do does not either, and may be called
+// twice: the second call does nothing.
 type Errand struct {
 	On    Socket // nil: none yet
 	At    string // what is opened
@@ -145,7 +146,7 @@ type ErrandKind uint8
 const (
 	Sets  ErrandKind = iota // a deadline, an option
 	Takes                   // Read, Accept
-	Gives                   // Write, Close: one after the other
+	Gives                   // Write, Close
 	Opens                   // Dial, Listen
 )
 

@@ -82,7 +82,7 @@ type extra struct {
 	std     Std
 	until   [2]time.Time // the deadlines, of reading and of writing
 	dropped runtime.Cleanup
-	visits  visits
+	visits  *visits // of a socket of the driver
 }
 
 // ensureExtra returns f.extra, and makes it if there is none. The caller holds mu,
@@ -384,12 +384,17 @@ func (f *FD) moveDeadline(which driver.Events, t time.Time) {
 	}
 }
 
-// sync copies what other goroutines have changed to the loop's side. It runs on
-// the loop. It fails if the FD is closed or its descriptor cannot be opened.
+// sync copies what other goroutines have changed to the loop's side, after it has
+// done what they have put off (visit.go). It runs on the loop. It fails if the FD
+// is closed or its descriptor cannot be opened.
 func (f *FD) sync() error {
+	virtual := f.Virtual() != nil
+	if virtual {
+		f.settle(nil)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.changed.Store(false)
+	f.changed.Store(virtual && len(f.extra.visits.left) > 0)
 	if f.closed {
 		f.released = true
 		return net.ErrClosed

@@ -27,7 +27,7 @@ func (foreign) Is(err error) bool { return err == errors.ErrUnsupported }
 
 // NewVirtual returns an FD of a socket of the loop's driver.
 func NewVirtual(loop kernel.Loop, v driver.Socket) *FD {
-	f := &FD{sys: -1, onLoop: true, extra: &extra{virtual: v}}
+	f := &FD{sys: -1, onLoop: true, extra: &extra{virtual: v, visits: new(visits)}}
 	f.begin(loop)
 	f.partial = !v.Short()
 	return f
@@ -46,7 +46,7 @@ func (f *FD) Virtual() driver.Socket {
 // wait. The caller has seen that there is one.
 func (f *FD) OnVirtual(op func(v driver.Socket) error) error {
 	if !f.read.loop.Inside() {
-		if done, err := f.visit(driver.Gives, true, func() { _ = f.OnVirtual(op) }); done {
+		if done, err := f.onVisit(driver.Gives, func(v driver.Socket) { _ = op(v) }); done {
 			return err
 		}
 		return errForeign

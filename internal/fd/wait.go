@@ -209,14 +209,19 @@ func (f *FD) writeNow(t kernel.Task, p []byte) (n int, err error) {
 	for {
 		m, err := s.push(t, p[n:n+f.chunk(len(p)-n)])
 		if err != nil {
-			t.Spend(0)
+			f.wrotePart(t, 0, false)
 			return n, syscallError("write", err)
 		}
-		n += m
-		t.Spend(m)
-		if n >= len(p) {
-			return n, nil
+		if n += m; n < len(p) {
+			f.wrotePart(t, m, true)
+			continue
 		}
+		if n > m {
+			f.wrotePart(t, m, false)
+		} else {
+			t.Spend(m)
+		}
+		return n, nil
 	}
 }
 
