@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 )
 
@@ -145,6 +149,86 @@ func TestSetLimit(t *testing.T) {
 			t.Errorf("Group returned %v; %d tasks began, want all 3", err, began)
 		}
 	})
+}
+
+// TestExemptFromLimit: the limit of a scope neither holds back nor counts a task that works for
+// others, if a task of the scope has started it, or one below such a task; or always, if that is
+// asked for. It holds for the other tasks as ever.
+func TestExemptFromLimit(t *testing.T) {
+	for _, c := range []struct {
+		by     string // who starts it, while task 1 runs
+		always bool
+		limit  int
+		late   bool     // the tasks 2 and 3 are started after it
+		want   []string // what runs: at first, and after the end of 1, of the exempt task x, and of 2
+	}{
+		{"1", false, 1, false, []string{"1x", "2x", "2", "3"}},
+		{"1", false, 1, true, []string{"1x", "2x", "2", "3"}},
+		{"1", false, 2, false, []string{"12x", "23x", "23", "3"}},
+		{"1", false, 2, true, []string{"12x", "23x", "23", "3"}},
+		{"below 1", false, 1, false, []string{"1x", "2x", "2", "3"}},
+		{"main", false, 1, false, []string{"1", "2", "2", "3"}},
+		{"main", false, 1, true, []string{"1", "x", "2", "3"}},
+		{"main", true, 1, false, []string{"1x", "2x", "2", "3"}},
+	} {
+		exact.Test(t, func(ctx context.Context) {
+			err := rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.SetLimit(c.limit)
+				ends, running := make(map[string]*rondo.Event), make(map[string]bool)
+				start := func(name string, first func(ctx context.Context) error) *rondo.Task {
+					ends[name] = new(rondo.Event)
+					return g.Go(func(ctx context.Context) error {
+						running[name] = true
+						defer delete(running, name)
+						return errors.Join(first(ctx), ends[name].Wait(ctx))
+					})
+				}
+				exempt := func(context.Context) error {
+					kernel.Of(g).SetExempt(start("x", nothing), c.always)
+					return nil
+				}
+				first := nothing
+				switch c.by {
+				case "1":
+					first = exempt
+				case "below 1":
+					first = func(ctx context.Context) error {
+						return rondo.Group(ctx, func(g *rondo.Scope) error { g.Go(exempt); return nil })
+					}
+				}
+				others := func() { start("2", nothing); start("3", nothing) }
+				if start("1", first); !c.late {
+					others()
+				}
+				_ = rondo.Sleep(g, 1)
+				if c.by == "main" {
+					_ = exempt(g)
+				}
+				if c.late {
+					_ = rondo.Sleep(g, 1)
+					if want := c.want[0] != "1"; running["x"] != want {
+						t.Errorf("started by %s, always %v, limit %d: it runs, alone in the line: %v", c.by, c.always, c.limit, running["x"])
+					}
+					others()
+				}
+				for i, end := range []string{"", "1", "x", "2"} {
+					if end != "" {
+						ends[end].Set()
+					}
+					_ = rondo.Sleep(g, 1)
+					if got := strings.Join(slices.Sorted(maps.Keys(running)), ""); got != c.want[i] {
+						t.Errorf("started by %s, always %v, limit %d, late %v: after the end of %q these run: %s, want %s",
+							c.by, c.always, c.limit, c.late, end, got, c.want[i])
+					}
+				}
+				ends["3"].Set()
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestSetLimitLater: the limit may change, and Pull and Start do not hang under it.
