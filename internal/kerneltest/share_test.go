@@ -82,6 +82,44 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestShareInSimulation: in a simulation others get a turn in each operation that the documentation
+// names, and in no other one. If the task is cancelled in this turn, a Checkpoint fails.
+func TestShareInSimulation(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		exact.Test(t, func(ctx context.Context) {
+			set := rondo.NewFuture[int](ctx)
+			set.Set(1)
+			operations, cancelled, failed := 0, false, error(nil)
+			_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+				g.Go(func(ctx context.Context) error {
+					for operations < 10_000 && !cancelled {
+						operations++
+						before := rondo.Current(ctx).Info().Switches
+						if waits {
+							_, failed = set.Wait(ctx)
+						} else {
+							failed = rondo.Checkpoint(ctx)
+						}
+						if turn := rondo.Current(ctx).Info().Switches > before; turn != (operations%128 == 0) {
+							t.Errorf("others had a turn in operation %d: %v", operations, turn)
+						}
+					}
+					return nil
+				})
+				for operations < 256 {
+					_ = rondo.Yield(g)
+				}
+				cancelled = true
+				g.Cancel(errStop)
+				return nil
+			})
+			if operations == 10_000 || !waits && failed != errStop {
+				t.Errorf("cancelled in operation %d, which returned %v", operations, failed)
+			}
+		})
+	}
+}
+
 // TestScopesCallBodyAtOnce: a function that opens a scope takes no turn before its body, so what
 // the caller has checked last still holds there. With a turn there, a wait for something that
 // came during it never ended.
