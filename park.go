@@ -364,7 +364,6 @@ func (t *Task) settle() bool {
 		if done < pace.Operations && !l.endsShare(t) {
 			return false
 		}
-		w.spent %= pace.Operation
 	} else {
 		w.spent %= pace.Operation
 		if !l.pace.IsTurn(done, l.driver.Now()) {
