@@ -134,9 +134,9 @@ func (t *Task) finishUnwinding(err error) {
 	t.scope.loop.finish(t, err, judgeUnwinding(err, t.judge))
 }
 
-// surviveGoexit is deferred by a worker for its whole life. If a task, or a callback that ran on
-// this stack, has called Goexit, the worker goes on running tasks in this deferred call. So its
-// goroutine ends only when the loop does.
+// surviveGoexit is deferred by a worker for its whole life, and ends it. But if a task, or a
+// callback that ran on this stack, has called Goexit, the worker goes on running tasks in this
+// deferred call. So its goroutine ends only when the loop does.
 func (w *worker) surviveGoexit() {
 	if w.home.over {
 		return
@@ -149,7 +149,7 @@ func (w *worker) surviveGoexit() {
 		w.loop.noteGoexit()
 		w.runJobs()
 	}
-	// Otherwise it was idle, and the Goexit came from another worker that has ended.
+	// Otherwise it was idle. A Goexit then came from another worker that has ended.
 	w.quit()
 }
 

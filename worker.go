@@ -120,7 +120,6 @@ func (l *Loop) newWorker() *worker {
 			w.perform()
 			w.runJobs()
 		}
-		w.quit()
 	})
 	l.workers++
 	return w
