@@ -159,7 +159,6 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	begun, ended := false, false
 	defer func() {
 		if !begun { // a method of ctx has panicked
-			l.root.end()
 			loops.Remove(l)
 			_ = l.driver.Close()
 			if line != nil {
@@ -372,7 +371,6 @@ func (l *Loop) close() {
 func (l *Loop) await(done func() bool, list *WaitList) {
 	for !done() {
 		list.push(l.runTask)
-		l.runTask.worker.reason = Reason{What: "task", On: l.main.id}
 		for l.runTask.state = stateWaiting; l.runTask.state == stateWaiting; {
 			if s := l.depart(l.runTask); s != nil {
 				s.swap()

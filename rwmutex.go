@@ -149,9 +149,7 @@ func (m *RWMutex) admit() {
 			r.counted -= n
 			m.readers += n
 		case m.readers > 0:
-			if r.counted > 0 {
-				return
-			}
+			return
 		case r.list.Wake():
 			r.counted--
 			m.writing, m.handed = true, true

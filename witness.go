@@ -44,12 +44,9 @@ type witness struct {
 // lineOf returns the user's innermost place on the stack of a task that waits, or "".
 func (l *Loop) lineOf(t *Task) string { return stacks.UserLine(l.stackOf(t)) }
 
-// stackOf returns the text of the stack of t, which waits; "" if no goroutine is parked for it.
+// stackOf returns the text of the stack of t, which waits.
 func (l *Loop) stackOf(t *Task) string {
-	switch {
-	case t.state != stateWaiting || t.worker == nil:
-		return ""
-	case t.worker.at == nil: // it has the loop, and looks for what runs next
+	if t.worker.at == nil { // it has the loop, and looks for what runs next
 		return gid.Stack()
 	}
 	w := &witness{loop: l, slot: t.worker.at}
