@@ -202,6 +202,35 @@ func TestYieldGoesBehindEvents(t *testing.T) {
 	})
 }
 
+// TestTurnOfOperationsAsks: before others get a turn because operations of a task have taken long,
+// the driver is asked, however many steps may still come until the next look at the clock. So what
+// is due gets a turn too.
+func TestTurnOfOperationsAsks(t *testing.T) {
+	onStepClock(t, func(ctx context.Context, d *stepClock) error {
+		l, self, woken := LoopOf(ctx), Current(ctx), false
+		Go(ctx, func(ctx context.Context) error {
+			err := Sleep(ctx, time.Duration(pace.After))
+			woken = true
+			return err
+		})
+		for steps := 0; steps < 100 || l.pace.Look < l.steps+10; steps++ {
+			if err := Yield(ctx); err != nil {
+				return err
+			}
+		}
+		d.now += 2 * pace.After
+		for before := self.Info().Switches; self.Info().Switches == before; {
+			if err := Checkpoint(ctx); err != nil {
+				return err
+			}
+		}
+		if !woken {
+			t.Error("others had a turn, and a task whose timer was due had none")
+		}
+		return nil
+	})
+}
+
 // TestEventRunsInTheNextTurn: what comes in while a turn is going on runs in the next one, also if
 // it goes before the last task of the turn, which has yielded.
 func TestEventRunsInTheNextTurn(t *testing.T) {
