@@ -1,8 +1,10 @@
 package rondo
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -29,6 +31,55 @@ func TestStillness(t *testing.T) {
 		if long, until := still.long(c.now, c.steps, 10); long != c.long || until != c.until {
 			t.Errorf("at %d, step %d: %v until %d, want %v until %d", c.now, c.steps, long, until, c.long, c.until)
 		}
+	}
+}
+
+// TestManyWaits: rings are looked for up to a number of waits of one task for another, and beyond
+// it for none, because that would take too long.
+func TestManyWaits(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		l := LoopOf(ctx)
+		return Group(ctx, func(g *Scope) error {
+			const limit = 1024
+			var held []*Task // each waits for all that run
+			hold := func() { held = append(held, g.Go(func(context.Context) error { return nil })) }
+			g.SetLimit(limit)
+			for range limit {
+				g.Go(func(ctx context.Context) error { return held[0].Wait(ctx) })
+			}
+			for limit*len(held)+limit < mostArrows {
+				hold()
+			}
+			for held[0].joiners == nil || held[0].joiners.Len() < limit {
+				if err := Yield(g); err != nil {
+					return err
+				}
+			}
+			if rings := l.tangles(); len(rings) == 0 {
+				t.Errorf("with %d waits no ring is found", mostArrows)
+			}
+			hold()
+			if rings := l.tangles(); len(rings) != 0 {
+				t.Errorf("with more waits %d rings are found", len(rings))
+			}
+			g.Cancel(nil)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNothingIsLate: if the last task has ended when the loop is to say what delays its end, it
+// says nothing.
+func TestNothingIsLate(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	new(Loop).reportLate()
+	if log.Len() > 0 {
+		t.Errorf("it says: %s", &log)
 	}
 }
 
