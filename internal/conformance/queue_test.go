@@ -186,6 +186,9 @@ func TestLessPanics(t *testing.T) {
 		q.TaskDone()
 		panics = true
 		ended(t, ctx, nil, five, six)
+		if q.TryPut(4) {
+			t.Error("the queue is full, and takes another value")
+		}
 		ended(t, ctx, nil, get(), get(), get())
 
 		gets := []*rondo.Task{get(), get(), get(), get()}
