@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/kernel"
 )
 
 // A grudge is an error of which every method but Error panics.
@@ -119,6 +120,35 @@ func TestContainJudges(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestHandlerJudges: if a method of an error of a handler's task panics as the server compares it
+// with its own cancellation, the task of the handler ends with the panic and with that error.
+func TestHandlerJudges(t *testing.T) {
+	r := rondo.Runner{Recover: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+			var cancelled rondo.Event
+			var helper *rondo.Task
+			handler := g.Go(func(ctx context.Context) error {
+				helper = rondo.Go(ctx, func(context.Context) error { return errors.Join(errBroken, grudge{}) })
+				return rondo.Shield(ctx, cancelled.Wait)
+			})
+			kernel.Of(g).SetServing(handler)
+			until(ctx, func() bool { return helper != nil && helper.Done() })
+			g.Cancel(nil)
+			cancelled.Set()
+			err := rondo.Shield(ctx, handler.Wait)
+			if !errors.Is(err, errBroken) || !strings.Contains(fmt.Sprint(err), "grudge: Is") {
+				t.Errorf("the handler's task ended with %v", err)
+			}
+			return nil
+		})
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // A selfish error panics with itself, so that the panic cannot be printed either.

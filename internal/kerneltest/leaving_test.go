@@ -5,11 +5,13 @@ package kerneltest_test
 // task that the scope does not own.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -370,9 +372,9 @@ func testServing(t *testing.T, call func(ctx context.Context, fn func(ctx contex
 	}
 }
 
-// TestServingCancelled: a handler that is cancelled with its server reports that, also if it has
-// a helper. If a helper has more to say, Contain reports both, as Group does, and a handler that
-// alone.
+// TestServingCancelled: a handler that is cancelled with its server, on purpose or because another
+// task of it has failed, reports that, also if it has a helper. If a helper has more to say,
+// Contain reports both, as Group does, and a handler that alone.
 func TestServingCancelled(t *testing.T) {
 	helperErr := errors.New("helper")
 	for name, c := range map[string]struct {
@@ -386,7 +388,8 @@ func TestServingCancelled(t *testing.T) {
 		"a helper fails": {func(ctx context.Context) error { _ = rondo.WaitCanceled(ctx); return helperErr },
 			helperErr, errors.Join(helperErr, errStop)},
 	} {
-		for way, want := range map[string]error{"handler": c.handler, "Contain": c.contain} {
+		for way, want := range map[string]error{"handler": c.handler, "Contain": c.contain, "handler, failed": c.handler, "Contain, failed": c.contain} {
+			way, failed := strings.CutSuffix(way, ", failed")
 			exact.Test(t, func(ctx context.Context) {
 				_ = rondo.Group(ctx, func(g *rondo.Scope) error {
 					g.Go(func(ctx context.Context) error {
@@ -397,13 +400,15 @@ func TestServingCancelled(t *testing.T) {
 							return rondo.Sleep(ctx, time.Hour)
 						})
 						if fmt.Sprint(err) != fmt.Sprint(want) {
-							t.Errorf("%s, %s: reported %v, want %v", way, name, err, want)
+							t.Errorf("%s, %s, failed: %v: reported %v, want %v", way, name, failed, err, want)
 						}
 						return nil
 					})
-					err := rondo.Sleep(g, time.Second)
+					if err := rondo.Sleep(g, time.Second); err != nil || failed {
+						return cmp.Or(err, errStop)
+					}
 					g.Cancel(errStop)
-					return err
+					return nil
 				})
 			})
 		}
