@@ -207,6 +207,38 @@ func exitOnStack(t *testing.T, ctx context.Context, waits, cancels bool) {
 	}
 }
 
+// TestGoexitOfHook: if a hook of the Tracer calls Goexit because a task is about to wait, the task
+// is running in its deferred calls, and in no list.
+func TestGoexitOfHook(t *testing.T) {
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		exits := false
+		r := rondo.Runner{Tracer: &rondo.Tracer{Parked: func(*rondo.Task, rondo.Reason, time.Time) {
+			if exits {
+				exits = false
+				runtime.Goexit()
+			}
+		}}}
+		_ = r.Run(t.Context(), func(ctx context.Context) error {
+			var list rondo.WaitList
+			self := rondo.Current(ctx)
+			defer func() {
+				if state := self.Info().State; state != "running" || list.Len() != 0 {
+					t.Errorf("in its deferred call the task is %s, and %d tasks are in its list", state, list.Len())
+				}
+				if err := lingering(ctx); err != nil {
+					t.Errorf("a wait of the deferred call returned %v", err)
+				}
+			}()
+			exits = true
+			return list.Park(ctx, rondo.Reason{What: "test"})
+		})
+		t.Error("Run returned")
+	}()
+	<-ended
+}
+
 // TestGoexitWhilePanicIsCleanedUp: a callback calls Goexit on the stack of a task
 // that has panicked and waits for its Pulls. The task ends, and Run panics.
 func TestGoexitWhilePanicIsCleanedUp(t *testing.T) {
@@ -254,18 +286,25 @@ func TestPanicBeforeGoexit(t *testing.T) {
 	wg.Wait()
 }
 
-// TestGoexitOfCallbacks: several callbacks that call Goexit one after the other, on
-// the goroutine of Run and on tasks' stacks, leave no task without its end.
+// TestGoexitOfCallbacks: several callbacks that call Goexit one after the other, on the goroutine
+// of Run and on tasks' stacks, leave no task without its end. A panic of a task that they have
+// cancelled does not replace the Goexit.
 func TestGoexitOfCallbacks(t *testing.T) {
 	for n := range 5 {
 		mainEnded, taskEnded, run := false, false, make(chan bool)
 		go func() {
 			defer close(run)
-			_ = rondo.Run(t.Context(), func(ctx context.Context) error {
+			defer func() {
+				if v := recover(); v != nil {
+					t.Errorf("%d callbacks: Run panicked with %v", n+1, v)
+				}
+			}()
+			r := rondo.Runner{OnError: func(rondo.TaskInfo, error) {}}
+			_ = r.Run(t.Context(), func(ctx context.Context) error {
 				defer func() { mainEnded = true }()
 				rondo.Go(ctx, func(ctx context.Context) error {
 					defer func() { taskEnded = true }()
-					return forever(ctx)
+					panic(forever(ctx))
 				})
 				if err := rondo.Yield(ctx); err != nil {
 					return err
