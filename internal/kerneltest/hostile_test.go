@@ -266,6 +266,28 @@ func TestPanicOnTheWayToAWait(t *testing.T) {
 	}
 }
 
+// A waitingContext is a context of which a method waits.
+type waitingContext struct{ context.Context }
+
+func (c waitingContext) Done() <-chan struct{} {
+	panic(fmt.Sprint("it has waited: ", rondo.Sleep(c.Context, 1)))
+}
+
+// TestContextThatWaits: a method of a context panics if it waits while a wait with the context
+// begins. The task that recovers is in no list, and waits as ever.
+func TestContextThatWaits(t *testing.T) {
+	run(t, func(ctx context.Context) error {
+		var list rondo.WaitList
+		panics(t, "Sleep in a callback: callbacks must not wait", func() {
+			_ = list.Park(waitingContext{ctx}, rondo.Reason{What: "test"})
+		})
+		if n, state := list.Len(), rondo.Current(ctx).Info().State; n != 0 || list.Wake() || state != "running" {
+			t.Errorf("%d tasks are in the list, and the task is %s", n, state)
+		}
+		return rondo.Sleep(ctx, 1)
+	})
+}
+
 // TestHostileContexts: a method of a context that panics, at the call that is given the context
 // or at any time after it, is the panic of the task whose context it is.
 func TestHostileContexts(t *testing.T) {
