@@ -165,6 +165,88 @@ func TestCancelledTaskIsNotLeftBehind(t *testing.T) {
 	}
 }
 
+// TestAbandonedFunctionEndsLate: a function that was abandoned ends when that has been reported.
+// One that was abandoned meanwhile is reported all the same.
+func TestAbandonedFunctionEndsLate(t *testing.T) {
+	ends := []chan bool{make(chan bool), make(chan bool)}
+	abandon := func(ctx context.Context, fn func()) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			begun := make(chan bool)
+			g.Go(func(ctx context.Context) error {
+				return rondo.OffloadFunc(ctx, func(context.Context) error { close(begun); fn(); return nil })
+			})
+			_, _, err := rondo.Receive(g, begun)
+			g.Cancel(nil)
+			return err
+		})
+	}
+	var in context.Context
+	ended, left := false, 0
+	r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+		if !errors.Is(err, rondo.ErrLeftBehind) {
+			ended = true // the first one has panicked
+			return
+		}
+		if left++; left > 1 {
+			return
+		}
+		rondo.Go(in, func(ctx context.Context) error {
+			return rondo.Shield(ctx, func(ctx context.Context) error {
+				_ = abandon(ctx, func() { <-ends[1] })
+				for close(ends[0]); !ended; {
+					if err := rondo.Yield(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		in = ctx
+		_ = abandon(ctx, func() { <-ends[0]; panic("late") })
+		return nil
+	})
+	close(ends[1])
+	if err != nil || !ended || left != 2 {
+		t.Errorf("Run returned %v; the first function has ended: %v; %d are reported, want 2", err, ended, left)
+	}
+}
+
+// TestErrorsBelowAScopeThatEnded: the errors of Groups whose bodies panic, because a scope around
+// them has ended, are all reported.
+func TestErrorsBelowAScopeThatEnded(t *testing.T) {
+	for _, many := range []int{1, 20} {
+		reported := 0
+		r := rondo.Runner{OnError: func(_ rondo.TaskInfo, err error) {
+			if errors.Is(err, errBroken) {
+				reported++
+			}
+		}}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			return rondo.Group(ctx, func(around *rondo.Scope) error {
+				waiting := 0
+				wait := func(ctx context.Context) { waiting++; _ = forever(ctx) }
+				for range many {
+					rondo.Go(ctx, func(context.Context) error {
+						defer func() { _ = recover() }()
+						return rondo.Group(around, func(g *rondo.Scope) error {
+							g.Go(func(ctx context.Context) error { wait(ctx); return errBroken })
+							wait(g)
+							panic("oops")
+						})
+					})
+				}
+				until(ctx, func() bool { return waiting == 2*many })
+				return nil
+			})
+		})
+		if err != nil || reported != many {
+			t.Errorf("Run returned %v; the errors of %d Groups are reported, want %d", err, reported, many)
+		}
+	}
+}
+
 // TestErrorOfCollectedTask: an error that no caller can take any more is reported
 // while the loop goes on.
 func TestErrorOfCollectedTask(t *testing.T) {
