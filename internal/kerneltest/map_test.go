@@ -54,6 +54,35 @@ func TestMapInOrder(t *testing.T) {
 	})
 }
 
+// TestMapWaitsForOthers: the input of a Map may wait with the ctx of a scope elsewhere, whose
+// cancellation ends the wait.
+func TestMapWaitsForOthers(t *testing.T) {
+	exact.Test(t, func(ctx context.Context) {
+		var elsewhere *rondo.Scope
+		other := rondo.Go(ctx, func(ctx context.Context) error {
+			return rondo.Group(ctx, func(g *rondo.Scope) error {
+				elsewhere = g
+				_ = rondo.Sleep(g, time.Second)
+				g.Cancel(errStop)
+				return nil
+			})
+		})
+		_ = rondo.Sleep(ctx, 1)
+		in := func(yield func(int) bool) {
+			if err := forever(elsewhere); err != errStop {
+				t.Errorf("the wait ended with %v, want the cause of its cancellation", err)
+			}
+			yield(1)
+		}
+		for v, err := range rondo.Map(ctx, 1, in, double) {
+			if v != 2 || err != nil {
+				t.Errorf("the result is %d, %v", v, err)
+			}
+		}
+		_ = other.Wait(ctx)
+	})
+}
+
 func TestMapEnds(t *testing.T) {
 	sim.Test(t, func(ctx context.Context) {
 		var got []int
