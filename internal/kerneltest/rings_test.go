@@ -356,5 +356,30 @@ func TestOwnersOfWaits(t *testing.T) {
 				goOn()
 			}
 		}
+		ownersOfCancelled(t, ctx)
 	})
+}
+
+// ownersOfCancelled cancels the first in the line of an RWMutex. The next one is the first then,
+// and waits for the writer.
+func ownersOfCancelled(t *testing.T, ctx context.Context) {
+	var rw rondo.RWMutex
+	if err := rw.Lock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	self := rondo.Current(ctx).ID()
+	first := rondo.Go(ctx, rw.RLock)
+	_ = rondo.Sleep(ctx, 1)
+	second := rondo.Go(ctx, rw.Lock)
+	_ = rondo.Sleep(ctx, 1)
+	for _, want := range []uint64{0, self} {
+		if got := second.Info().Owner; got != want {
+			t.Errorf("a writer in the line waits for task %d, want %d", got, want)
+		}
+		first.Cancel(nil)
+		_ = rondo.Sleep(ctx, 1)
+	}
+	second.Cancel(nil)
+	_ = rondo.Sleep(ctx, 1)
+	rw.Unlock()
 }
