@@ -196,26 +196,33 @@ func TestPullInCleanUp(t *testing.T) {
 	})
 }
 
-// TestPullGarbage: a Pull that nobody can use any more is cleaned up while the
-// loop goes on, with a ctx that is not cancelled.
+// TestPullGarbage: Pulls that nobody can use any more are cleaned up while the
+// loop goes on, with a ctx that is not cancelled, whichever others end meanwhile.
 func TestPullGarbage(t *testing.T) {
 	run(t, func(ctx context.Context) error {
-		var cleaned rondo.Event
+		const many = 20
+		cleaned := 0
 		tasks := len(rondo.Tasks(ctx))
-		func() {
+		for range many {
 			next, _ := rondo.Pull(ctx, func(yield func(int) bool) {
 				defer func() {
 					if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 						t.Errorf("Sleep in the clean-up returned %v", err)
 					}
-					cleaned.Set()
+					cleaned++
 				}()
 				for yield(1) {
 				}
 			})
 			next()
-		}()
-		for !cleaned.IsSet() {
+			ends, stop := rondo.Pull(ctx, func(yield func(int) bool) { yield(1) })
+			ends()
+			stop()
+			if err := rondo.Sleep(ctx, 1); err != nil { // the loop looks for new ones
+				return err
+			}
+		}
+		for cleaned < many {
 			runtime.GC()
 			if err := rondo.Sleep(ctx, time.Millisecond); err != nil {
 				return err
