@@ -91,6 +91,16 @@ func TestSurplusIsLookedFor(t *testing.T) {
 	}
 }
 
+// TestGoexitKeepsWorkers: from the moment of a Goexit no worker is surplus, because the end of the
+// one whose task called it would continue the Goexit in another task.
+func TestGoexitKeepsWorkers(t *testing.T) {
+	l := new(Loop)
+	l.root.loop, l.surplus = l, surplus{n: 5, due: true}
+	if l.noteGoexit(); l.surplus.n != 0 || l.surplus.due || !l.fault.goexit {
+		t.Errorf("after a Goexit %d workers are surplus; due %v", l.surplus.n, l.surplus.due)
+	}
+}
+
 // TestWorkerIsUsedAgain: what is counted of a task begins with it, also on a worker that has run
 // another one, and its parent counts as the task that woke it.
 func TestWorkerIsUsedAgain(t *testing.T) {
