@@ -199,7 +199,6 @@ func (s *Scope) passErrors(t *Task) {
 	}
 	// No Task has this error, so no caller can take it.
 	l, u := s.loop, &unobservedError{info: t.info(), err: err}
-	l.unobserved.Add(u)
 	l.queue.Add(entry{call: l.handle(func() { l.report(u) })})
 }
 
