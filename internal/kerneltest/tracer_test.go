@@ -88,6 +88,22 @@ main ended: <nil>`
 	}
 }
 
+// TestTracerOfTheEnd: a task that is cut short by the end of main is woken by Run, also if Debug
+// has reported it before.
+func TestTracerOfTheEnd(t *testing.T) {
+	for _, debug := range []bool{false, true} {
+		var got []string
+		r := rondo.Runner{Debug: debug, Tracer: record(&got), OnError: func(rondo.TaskInfo, error) {}}
+		err := r.Run(t.Context(), func(ctx context.Context) error {
+			rondo.Go(ctx, forever)
+			return rondo.Yield(ctx)
+		})
+		if err != nil || !slices.Contains(got, "task-2 woken by Run") {
+			t.Errorf("Debug %v: Run returned %v; the Tracer got\n%s", debug, err, strings.Join(got, "\n"))
+		}
+	}
+}
+
 // TestTracerOfManySteps: however often tasks take turns, no step begins before the end of the last
 // one was traced, and none ends that has not begun.
 func TestTracerOfManySteps(t *testing.T) {
