@@ -165,8 +165,10 @@ func TestWaitList(t *testing.T) {
 		if tasks[0].Info().On+tasks[1].Info().On != 7 || list.Len() != 2 {
 			t.Error("the number of one task did not change")
 		}
-		if !list.Wake() || !list.Wake() || list.Wake() {
-			t.Error("Wake does not say whether a task waited")
+		for i, waited := range []bool{true, true, false} {
+			if list.Wake() != waited {
+				t.Errorf("Wake number %d does not say whether a task waited", i)
+			}
 		}
 	})
 }
