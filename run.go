@@ -251,7 +251,6 @@ func (l *Loop) setUp(ctx context.Context, main func(ctx context.Context) error, 
 	l.current = l.runTask
 	l.main = l.spawn(&l.root, &l.root, main, 0, 0)
 	l.main.SetName("main")
-	l.main.observed = true
 	l.startObservers(line)
 }
 

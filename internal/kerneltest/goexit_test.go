@@ -2,9 +2,11 @@ package kerneltest_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -288,10 +290,11 @@ func TestPanicBeforeGoexit(t *testing.T) {
 
 // TestGoexitOfCallbacks: several callbacks that call Goexit one after the other, on the goroutine
 // of Run and on tasks' stacks, leave no task without its end. A panic of a task that they have
-// cancelled does not replace the Goexit.
+// cancelled does not replace the Goexit. OnError gets the error of main, as Run does not return.
 func TestGoexitOfCallbacks(t *testing.T) {
 	for n := range 5 {
 		mainEnded, taskEnded, run := false, false, make(chan bool)
+		var failed, want []string
 		go func() {
 			defer close(run)
 			defer func() {
@@ -299,7 +302,11 @@ func TestGoexitOfCallbacks(t *testing.T) {
 					t.Errorf("%d callbacks: Run panicked with %v", n+1, v)
 				}
 			}()
-			r := rondo.Runner{OnError: func(rondo.TaskInfo, error) {}}
+			r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
+				if errors.Is(err, errBroken) {
+					failed = append(failed, task.Name)
+				}
+			}}
 			_ = r.Run(t.Context(), func(ctx context.Context) error {
 				defer func() { mainEnded = true }()
 				rondo.Go(ctx, func(ctx context.Context) error {
@@ -315,11 +322,16 @@ func TestGoexitOfCallbacks(t *testing.T) {
 						_ = l.Post(runtime.Goexit)
 					}
 				}()
-				return forever(ctx)
+				err := forever(ctx)
+				want = []string{"main"} // else a callback ran on the stack of main
+				return errors.Join(err, errBroken)
 			})
 			t.Error("Run returned")
 		}()
-		if <-run; !mainEnded || !taskEnded {
+		if <-run; !slices.Equal(failed, want) {
+			t.Errorf("%d callbacks: OnError got the error of %q, want %q", n+1, failed, want)
+		}
+		if !mainEnded || !taskEnded {
 			t.Errorf("%d callbacks: main has ended: %t, the task has ended: %t", n+1, mainEnded, taskEnded)
 		}
 	}
