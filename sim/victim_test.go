@@ -216,13 +216,7 @@ func TestVictim(t *testing.T) {
 	})
 	t.Run("waits at the end", func(t *testing.T) {
 		bubbles.Cluster(t, func(ctx context.Context, w *sim.World) {
-			w.Host("a", func(ctx context.Context) error {
-				_ = rondo.WaitCanceled(ctx)
-				return rondo.Shield(ctx, func(ctx context.Context) error {
-					_, _, err := rondo.Receive(ctx, make(chan int))
-					return err
-				})
-			})
+			w.Host("a", waitsForNothing)
 			_ = rondo.Sleep(ctx, time.Minute)
 		})
 	})
@@ -328,19 +322,22 @@ func TestVictim(t *testing.T) {
 	})
 	t.Run("unanswered at the end", func(t *testing.T) {
 		sim.Cluster(t, func(ctx context.Context, w *sim.World) {
-			w.Host("a", func(ctx context.Context) error {
-				_ = rondo.WaitCanceled(ctx)
-				return rondo.Shield(ctx, func(ctx context.Context) error {
-					_, _, err := rondo.Receive(ctx, make(chan int))
-					return err
-				})
-			})
+			w.Host("a", waitsForNothing)
 			w.Host("b", func(context.Context) error { return errors.New("so it is") })
 			_ = rondo.Sleep(ctx, time.Minute)
 		})
 	})
 	t.Run("skipped", func(t *testing.T) {
 		sim.Test(t, func(ctx context.Context) { t.Skip("so it is") })
+	})
+}
+
+// waitsForNothing is a program that, when it is cancelled, waits for what never comes.
+func waitsForNothing(ctx context.Context) error {
+	_ = rondo.WaitCanceled(ctx)
+	return rondo.Shield(ctx, func(ctx context.Context) error {
+		_, _, err := rondo.Receive(ctx, make(chan int))
+		return err
 	})
 }
 
