@@ -448,6 +448,7 @@ func (c conversation) keptBack(want, got string) bool {
 // all of it, what was written goes out, and the connection ends. These are the bytes that net/http
 // sends when its client ends its side.
 func TestKeptBack(t *testing.T) {
+	t.Parallel()
 	handler := actor(func(*http.Request) {}, func(_ *http.Request, fn func()) { fn() })
 	quiet := log.New(io.Discard, "", 0)
 	const expects = " HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"

@@ -94,6 +94,7 @@ func TestPanicValue(t *testing.T) {
 
 // TestTimeout: a handler's own time limit ends its read, and it can still answer.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := rondo.Timeout(r.Context(), 20*time.Millisecond, func(ctx context.Context) error {
 			_, err := io.ReadAll(r.Body)
@@ -190,6 +191,7 @@ func TestMultipart(t *testing.T) {
 // TestLeftBehind: a task or goroutine that uses the request when the handler has
 // returned gets an error, and keeps nobody.
 func TestLeftBehind(t *testing.T) {
+	t.Parallel()
 	var writing, reading, later error
 	tasks := 3
 	end := func() { tasks-- }

@@ -74,6 +74,7 @@ type onlyReader struct{ io.Reader }
 
 // TestHostile: what each of them gets.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	var log logbook
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(misused), ErrorLog: newLog(&log)}}
 	inTasks(t, s, func(ctx context.Context, address string) error {
@@ -110,6 +111,7 @@ func TestHostile(t *testing.T) {
 // TestBodyClosedElsewhere: a goroutine closes a body that the client was not told to send, while
 // the handler answers. It is for the race detector.
 func TestBodyClosedElsewhere(t *testing.T) {
+	t.Parallel()
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		closed := make(chan error, 1)
 		go func() { closed <- r.Body.Close() }()
@@ -211,6 +213,7 @@ func TestLeavesAfterBodyReadElsewhere(t *testing.T) {
 // the handler answers meanwhile, or when the client has been told. What tells it comes before the
 // answer or not at all.
 func TestBodyReadElsewhere(t *testing.T) {
+	t.Parallel()
 	heard := make(chan struct{}, 1)
 	s := &httptask.Server{HTTP: http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
@@ -406,6 +409,7 @@ func TestManyValues(t *testing.T) {
 
 // TestHeadLimit: a head has as many bytes as net/http allows, and no more, however it comes in.
 func TestHeadLimit(t *testing.T) {
+	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, len(r.Header["X"])) })
 	plainly(t, &http.Server{Handler: h, ErrorLog: silent, MaxHeaderBytes: 3000}, func(plain string) error {
 		s := &httptask.Server{HTTP: http.Server{Handler: h, ErrorLog: silent, MaxHeaderBytes: 3000}}
@@ -775,6 +779,7 @@ func TestContextBeforeAnswer(t *testing.T) {
 // TestAnswerLeftBehindOthers: goroutines that were left behind, in the middle of writing answers
 // and of reading bodies, do not touch the buffers of other requests.
 func TestAnswerLeftBehindOthers(t *testing.T) {
+	t.Parallel()
 	const rounds = 50
 	var behind sync.WaitGroup
 	elsewhere := func(r *http.Request, fn func()) { // as Offload does, but for reports of what is left

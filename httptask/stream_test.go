@@ -170,6 +170,7 @@ func inTasksCut(t testing.TB, s *httptask.Server, use func(ctx context.Context, 
 // TestGone: a client that closes or resets its connection cancels the handler, whatever
 // that waits for.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []string{"sleep", "read", "write", "flush"} {
 		for _, reset := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/reset=%v", wait, reset), func(t *testing.T) {

@@ -235,6 +235,7 @@ func (b endlessBody) Close() error { *b.closed = true; return nil }
 // TestCancelRequest: a task that is cancelled ends its request, whatever that waits
 // for; and the server's handler ends too.
 func TestCancelRequest(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []string{"answer", "body of the answer", "body of the request", "relay", "before"} {
 		t.Run(wait, func(t *testing.T) {
 			cut := errors.New("cut")

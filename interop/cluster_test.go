@@ -66,6 +66,7 @@ var oneKey = porcupine.Model{
 // TestHistories has the tests of examples/register and examples/raft run, with one of the mistakes
 // that they plant and without it, and porcupine judge each history as they do.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds and runs other tests")
 	}

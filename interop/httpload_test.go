@@ -182,6 +182,7 @@ func TestHTTPTaskWrk(t *testing.T) {
 // another client is answered. The server's limits end the connections of those that send too
 // slowly, and it shuts down while others still read.
 func TestHTTPTaskSlow(t *testing.T) {
+	t.Parallel()
 	slow := peer.Need(t, "slowhttptest")
 	answer := make([]byte, 1<<20)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

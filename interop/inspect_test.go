@@ -203,6 +203,7 @@ func TestInspectPageKeeps(t *testing.T) {
 // TestBrowserComplains: a script that fails is a complaint, so the tests above would
 // see it.
 func TestBrowserComplains(t *testing.T) {
+	t.Parallel()
 	chromium := peer.Need(t, "chromium")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		fmt.Fprint(w, "<html><script>nope()</script></html>")

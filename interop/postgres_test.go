@@ -51,6 +51,7 @@ func withPostgres(t *testing.T, url string, body func(ctx context.Context, c *pg
 }
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	url := peer.Postgres(t)
 	for name, test := range map[string]func(t *testing.T, url string){
 		"query": postgresQuery, "batch": postgresBatch, "copy": postgresCopy, "tasks": postgresTasks,

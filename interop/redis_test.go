@@ -48,6 +48,7 @@ func withRedis(t *testing.T, path string, size int, body func(ctx context.Contex
 }
 
 func TestRedis(t *testing.T) {
+	t.Parallel()
 	path := peer.Redis(t)
 	for name, test := range map[string]func(t *testing.T, path string){
 		"tasks": redisTasks, "pipeline": redisPipeline, "publish": redisPublish, "channel": redisChannel,

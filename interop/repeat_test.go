@@ -36,6 +36,7 @@ var repeatSettings = [][]string{{"GOMAXPROCS=1"}, {"GOMAXPROCS=2"}, {"GOMAXPROCS
 
 // TestRepeat: a run of a seed does the same in each process.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it links a program")
 	}

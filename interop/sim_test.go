@@ -122,6 +122,7 @@ func TestFailsOnPurpose(t *testing.T) {
 
 // TestPicture opens the picture of a failure in Chromium.
 func TestPicture(t *testing.T) {
+	t.Parallel()
 	chromium := peer.Need(t, "chromium")
 	dir := t.TempDir()
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFailsOnPurpose$")

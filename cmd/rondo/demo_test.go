@@ -30,6 +30,7 @@ func number(t *testing.T, text, word string) int {
 }
 
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	// More clients than may dial at once.
 	const conns = dialling + 6
 	status, out, err := invoke("demo", "--conns", strconv.Itoa(conns), "--for", "2s") // half of it is time for all to connect

@@ -123,7 +123,6 @@ func TestRequestWait(t *testing.T) {
 
 // TestGap: a reader that is too slow learns of it where the gap is, and goes on.
 func TestGap(t *testing.T) {
-	discardLogs(t)
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
 		s, err := c.Subscribe(g, "fast", 3)

@@ -24,7 +24,6 @@ import (
 
 // TestStartFails: a server that cannot start is an error with the reason, and is gone.
 func TestStartFails(t *testing.T) {
-	discardLogs(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +136,6 @@ func offend(s *server.Server) error {
 // TestStoreOfOther: a server whose store another one uses does not start, and does when that
 // has ended.
 func TestStoreOfOther(t *testing.T) {
-	discardLogs(t)
 	o := withStore(t)
 	for range 2 {
 		run(t, o, func(g *rondo.Scope, _ string) error {

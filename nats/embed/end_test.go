@@ -47,7 +47,6 @@ func TestServeEnds(t *testing.T) {
 // TestCloseWithoutCallback: a connection whose options keep the client from calling
 // ClosedCB ends, although more was published than the client can keep.
 func TestCloseWithoutCallback(t *testing.T) {
-	discardLogs(t)
 	watchdog := time.AfterFunc(30*time.Second, func() { panic("it hangs") })
 	defer watchdog.Stop()
 	err := rondo.Run(t.Context(), func(ctx context.Context) error {
@@ -81,7 +80,6 @@ func TestCloseWithoutCallback(t *testing.T) {
 // TestFlushAtEnd: a Flush of a task outside of the connection's scope ends with the
 // connection.
 func TestFlushAtEnd(t *testing.T) {
-	discardLogs(t)
 	watchdog := time.AfterFunc(30*time.Second, func() { panic("it hangs") })
 	defer watchdog.Stop()
 	run(t, server.Options{}, func(outer *rondo.Scope, url string) error {

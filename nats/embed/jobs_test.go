@@ -54,7 +54,7 @@ func left(ctx context.Context, js jetstream.JetStream) (uint64, error) {
 // TestJobs: each job is done once, limit at once, and one that fails again later. A job with an
 // id is stored once.
 func TestJobs(t *testing.T) {
-	discardLogs(t)
+	t.Parallel()
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
 		js, consumer, err := stream(g, c, time.Hour)

@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	answer.Wait = time.Minute // what a test expects of an answer must not depend on the machine
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // a test that reads what is logged has its own
+	answer.Wait = time.Minute                      // what a test expects of an answer must not depend on the machine
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	end := time.Now().Add(10 * time.Second)
@@ -158,11 +159,4 @@ func local(o server.Options) *server.Options {
 		o.Port = server.RANDOM_PORT
 	}
 	return &o
-}
-
-// discardLogs keeps expected log lines out of the output of a test.
-func discardLogs(t testing.TB) {
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { slog.SetDefault(before) })
 }

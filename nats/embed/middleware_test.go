@@ -19,7 +19,6 @@ import (
 // TestMiddleware: each operation goes through the list, the first outermost; what a Middleware adds
 // to the header arrives at the other side, and the program's own header is left alone.
 func TestMiddleware(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 0, time.Hour, func(g *rondo.Scope, url string, s *site) error {
 		c := connect(t, g, url)
 		type step struct{}
@@ -96,7 +95,6 @@ func TestMiddleware(t *testing.T) {
 
 // TestMiddlewareRefuses: a Middleware that calls nothing, and one that panics, are the function.
 func TestMiddlewareRefuses(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
 		c := connect(t, g, url)
 		refuse := errors.New("no such tenant")

@@ -108,7 +108,6 @@ func TestHealthWithoutServer(t *testing.T) {
 
 // TestMeter: operations are counted by name and result, with how long they took.
 func TestMeter(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
 		c := connect(t, g, url)
 		meter := new(nats.Meter)
@@ -202,7 +201,6 @@ func TestOnPage(t *testing.T) {
 
 // TestMeterJobs: a Meter of a Worker counts deliveries by what has become of them.
 func TestMeterJobs(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 5, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		meter := new(nats.Meter)
 		w := &nats.Worker{

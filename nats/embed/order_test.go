@@ -37,7 +37,6 @@ func partitioned(ctx context.Context, js jetstream.JetStream, partitions int) (c
 // time, the jobs of a key are done in order by any number of workers, also where one fails. Letters
 // can be given back.
 func TestOrderedKeys(t *testing.T) {
-	discardLogs(t)
 	const partitions, keys, each = 3, 5, 8
 	run(t, withStore(t), func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
@@ -217,7 +216,6 @@ func TestKeysOfShard(t *testing.T) {
 // TestResults: a job stores its result under its id in a bucket, where the one who has enqueued it
 // waits for it. A job that runs twice writes it twice.
 func TestResults(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 0, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		results, err := rondo.Offload(g, func(ctx context.Context) (jetstream.KeyValue, error) {
 			return s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "results", TTL: time.Hour})

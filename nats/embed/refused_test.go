@@ -59,7 +59,6 @@ func TestSubjectsRefused(t *testing.T) {
 // TestReplyRefused: a caller that names a place to which nothing can be sent gets no answer, and
 // other callers do.
 func TestReplyRefused(t *testing.T) {
-	discardLogs(t)
 	run(t, server.Options{}, func(g *rondo.Scope, url string) error {
 		c := connect(t, g, url)
 		if err := nats.Serve(g, c, "double", 10, func(_ context.Context, n int) (int, error) { return 2 * n, nil }); err != nil {

@@ -25,7 +25,6 @@ import (
 // TestPrivate: a server without a Host is reached on this machine only, and with its token. One
 // whose options say who may connect has no token, and one with a Host is left as it is.
 func TestPrivate(t *testing.T) {
-	discardLogs(t)
 	for name, c := range map[string]struct {
 		options server.Options
 		token   bool

@@ -69,7 +69,6 @@ func (r reading) String() string {
 
 // TestSoak: after each round nothing is left of it.
 func TestSoak(t *testing.T) {
-	discardLogs(t)
 	s := &soak{done: shard.NewChan[string](8), ready: shard.NewChan[error](2), over: shard.NewChan[error](1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /work/{id}", s.serve)

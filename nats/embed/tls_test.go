@@ -23,7 +23,6 @@ import (
 // TestTLS: TLS and credentials are the options of the server and of the client. Who has
 // not got them is refused.
 func TestTLS(t *testing.T) {
-	discardLogs(t)
 	certificate, roots := selfSigned(t)
 	o := server.Options{
 		Username: "user", Password: "secret", TLS: true, TLSTimeout: 10,

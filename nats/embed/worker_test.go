@@ -194,7 +194,6 @@ func TestThreadsHeld(t *testing.T) {
 // TestDeploys: a job that is given back each time its worker stops, with and without a grace, has
 // used none of its attempts. One that fails has, and is a dead letter after the last.
 func TestDeploys(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 2, Returned: s.returned, Backoff: func(jetstream.Msg, error) time.Duration { return 0 }}
 		failures := 0
@@ -234,7 +233,6 @@ func TestDeploys(t *testing.T) {
 // TestDrainInside: a Drain that would wait for the function that calls it panics, also in a task of
 // that function. A Drain of something else is none of it.
 func TestDrainInside(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, url string, s *site) error {
 		var said []any
 		try := func(drain func(ctx context.Context) error) func(ctx context.Context) error {
@@ -368,7 +366,6 @@ func broken() error { panic("no such\nuser") }
 // TestDeadLetters: a job that has failed for the last time is a letter that says why. Given back,
 // it is a job again, which has its attempts, its own headers and another id.
 func TestDeadLetters(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 0, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		job := &natsgo.Msg{Subject: "job.b", Data: []byte("data"), Header: natsgo.Header{"Own": {"1", "2"}}}
 		err := rondo.OffloadFunc(g, func(ctx context.Context) error {
@@ -434,7 +431,6 @@ func (b *slowBucket) Get(ctx context.Context, key string) (jetstream.KeyValueEnt
 // TestLetterOfStopped: a job that has failed is a letter with its own error, although the worker
 // stops while it counts the attempts.
 func TestLetterOfStopped(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 		b := &slowBucket{s.returned, make(chan bool), make(chan bool)}
 		w := &nats.Worker{Conn: s.Conn, DeadLetters: "dead", MaxAttempts: 1, Returned: b}
@@ -521,7 +517,6 @@ func TestLetterMustBeStored(t *testing.T) {
 // TestKilledAttempts: a delivery that ended with its worker is an attempt, so a job that kills its
 // workers is a dead letter.
 func TestKilledAttempts(t *testing.T) {
-	discardLogs(t)
 	withSite(t, 1, 200*time.Millisecond, func(g *rondo.Scope, url string, s *site) error {
 		runs := 0
 		for range 2 {
@@ -555,7 +550,6 @@ func TestKilledAttempts(t *testing.T) {
 
 // TestNoRetry: a job that says so is a letter at its first failure; without DeadLetters it ends.
 func TestNoRetry(t *testing.T) {
-	discardLogs(t)
 	for _, letters := range []uint64{0, 1} {
 		withSite(t, 1, time.Hour, func(g *rondo.Scope, _ string, s *site) error {
 			w := new(nats.Worker)
