@@ -26,6 +26,7 @@ func TestGoexit(t *testing.T) {
 		"group":                        exitInGroup,
 		"coroutine":                    exitInCoroutine,
 		"callback":                     exitInCallback,
+		"callback after a task":        exitAfterTask,
 		"callback while a group waits for its task":         exitWhileGroupEnds,
 		"callback while a group that panicked waits":        exitWhilePanickedGroupEnds,
 		"callback, and then a clean-up waits and panics":    exitBeforeCleanUp,
@@ -104,6 +105,17 @@ func exitInCallback(ctx context.Context) error {
 	return forever(ctx)
 }
 
+func exitAfterTask(ctx context.Context) error {
+	rondo.Go(ctx, func(ctx context.Context) error {
+		for range 5 {
+			_ = rondo.Yield(ctx)
+		}
+		rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
+		return nil
+	})
+	return forever(ctx)
+}
+
 func exitWhileGroupEnds(ctx context.Context) error {
 	rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
 	return rondo.Group(ctx, func(g *rondo.Scope) error {
@@ -138,6 +150,42 @@ func exitWhilePullsEnd(ctx context.Context) error {
 		rondo.LoopOf(ctx).CallSoon(runtime.Goexit)
 		return nil
 	}).Wait(ctx)
+}
+
+// TestGoexitOften: tasks of a Shield exit one after the other where others have exited before. No
+// other task exits with them.
+func TestGoexitOften(t *testing.T) {
+	const rounds, many, steps = 10, 5, 20
+	ended := 0
+	shielded := func(ctx context.Context, yields int, end func()) error {
+		return rondo.Shield(ctx, func(ctx context.Context) error {
+			for range yields {
+				if err := rondo.Yield(ctx); err != nil {
+					return err
+				}
+			}
+			end()
+			return nil
+		})
+	}
+	runExits(t, func(ctx context.Context) error {
+		return rondo.Shield(ctx, func(ctx context.Context) error {
+			for range rounds {
+				// It fails from the first Goexit on, which cancels everything.
+				_ = rondo.Group(ctx, func(g *rondo.Scope) error {
+					for i := range many {
+						g.Go(func(ctx context.Context) error { return shielded(ctx, steps, func() { ended++ }) })
+						g.Go(func(ctx context.Context) error { return shielded(ctx, i, runtime.Goexit) })
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+	})
+	if ended != rounds*many {
+		t.Errorf("%d of %d tasks ran to their end", ended, rounds*many)
+	}
 }
 
 // lingering waits some milliseconds, also if ctx is cancelled.
