@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	neturl "net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -111,7 +112,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 			continue
 		}
 		if err := option(&o); err != nil {
-			return nil, fmt.Errorf("nats: connect %s: %w", public(url), err)
+			return nil, notConnected(url, err)
 		}
 	}
 	c := &Conn{
@@ -127,7 +128,7 @@ func Connect(g *rondo.Scope, url string, options ...natsgo.Option) (*Conn, error
 	c.watch(&o)
 	nc, err := c.dial(g, o)
 	if err != nil {
-		return nil, fmt.Errorf("nats: connect %s: %w", public(url), err)
+		return nil, notConnected(url, err)
 	}
 	c.nc = nc
 	c.goroutines.Add(2)
@@ -170,6 +171,18 @@ func public(url string) string {
 		}
 	}
 	return strings.Join(out, ",")
+}
+
+// notConnected returns the error of a Connect that has failed. The error of a URL that cannot be
+// parsed has all of it, and may quote a part of a password as the port.
+func notConnected(url string, err error) error {
+	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
+		if err = bad.Err; strings.Contains(bad.URL, "@") {
+			err = errors.New("this is no URL; special characters of a user name or a password are percent-encoded, such as %40 for @")
+		}
+		err = fmt.Errorf("%s: %w", public(bad.URL), err)
+	}
+	return fmt.Errorf("nats: connect %s: %w", public(url), err)
 }
 
 // Servers is an option of Connect: further servers, each a URL or several with commas between.

@@ -241,7 +241,7 @@ var foreignCalls = map[string]map[frame]string{
 	"nats/health.go":                 {own: "look", ours: "health"},
 	"nats/meter.go":                  {own: "label"},
 	"nats/middleware.go":             {own: "HeaderOf JobOf"},
-	"nats/conn.go":                   {guarded: "answers", ours: "watch closedBy"},
+	"nats/conn.go":                   {own: "notConnected", guarded: "answers", ours: "watch closedBy"},
 	"nats/handle.go":                 {own: "mustBeOutside", ours: "handleOne"},
 	"nats/deadletter.go":             {guarded: "says asPanic", ours: "returned bury"},
 	"nats/worker.go":                 {guarded: "delay", ours: "fetch"},
