@@ -156,7 +156,7 @@ func (c *cancellation) judge(err error) errtree.Verdict {
 	if errtree.Identical(err, c.cause) || errtree.Identical(err, c.err) {
 		return errtree.Verdict{Dropped: true} // the usual case, on a small stack
 	}
-	if p, ok := err.(*PanicError); ok { // not its value, whose methods may panic again
+	if p, ok := err.(*PanicError); ok && p != nil { // not its value, whose methods may panic again
 		value, _ := p.Value.(error)
 		return errtree.Verdict{Rest: err, Names: errtree.Identical(value, c.cause)}
 	}

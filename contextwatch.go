@@ -66,7 +66,7 @@ func (s *Scope) ended(c *cancellation) {
 	if s.cancelled() != nil {
 		return
 	}
-	if p, ok := c.cause.(*PanicError); ok && p.Task == "" {
+	if p, ok := c.cause.(*PanicError); ok && p != nil && p.Task == "" {
 		p.Task = s.host.Name()
 		c.cause = s.loop.panicked(s.host, p.Task, p)
 	}

@@ -119,6 +119,9 @@ func (e *PanicError) Format(f fmt.State, verb rune) {
 
 // Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
+	if e == nil { // errors.Is comes here if a program panics with a variable that is not set
+		return nil
+	}
 	err, _ := e.Value.(error)
 	return err
 }
@@ -128,7 +131,7 @@ func (e *PanicError) Unwrap() error {
 // stack.
 func panicError(t *Task, name string, v any) *PanicError {
 	stack := debug.Stack()
-	if e, ok := v.(*PanicError); ok {
+	if e, ok := v.(*PanicError); ok && e != nil {
 		if stacks.LeftCoroutine(stack) {
 			return e.with(stacks.Resumed(e.Stack, stack))
 		}

@@ -226,7 +226,7 @@ func (c *call[T]) leave() {
 
 // panicked returns the panic with value v of a function called on to, for the caller.
 func panicked(to *Shard, v any) *rondo.PanicError {
-	if p, ok := v.(*rondo.PanicError); ok {
+	if p, ok := v.(*rondo.PanicError); ok && p != nil {
 		return p
 	}
 	return &rondo.PanicError{Task: "a call of " + to.name, Value: v, Stack: debug.Stack()}

@@ -37,7 +37,7 @@ func logError(peer net.Addr, err error) {
 // panicError returns the error of a connection for a panic with value v. Its caller is a
 // deferred call that has recovered it.
 func panicError(name string, v any) error {
-	if e, ok := v.(*rondo.PanicError); ok {
+	if e, ok := v.(*rondo.PanicError); ok && e != nil {
 		return e
 	}
 	return &rondo.PanicError{Task: name, Value: v, Stack: debug.Stack()}

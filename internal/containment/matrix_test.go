@@ -401,6 +401,7 @@ var failures = map[string]function{
 	"a runtime error":    func(context.Context) error { var none []int; return fmt.Errorf("%d", none[1]) },
 	"a panic's error":    func(context.Context) error { panic(errPlain) },
 	"a hostile panic":    func(context.Context) error { panic(hostile{}) },
+	"a panic, typed nil": func(context.Context) error { var e *rondo.PanicError; panic(e) },
 	"a deadline":         func(ctx context.Context) error { return rondo.Timeout(ctx, 1, rondo.WaitCanceled) },
 	"an error in a wait": func(ctx context.Context) error { _ = rondo.Yield(ctx); return errPlain },
 }
@@ -526,6 +527,9 @@ func check(t *testing.T, g *rondo.Scope, at, name string, c cell) error {
 		t.Errorf("%s, %s: reported %d times, want %d: %v", at, name, len(got), want, got)
 	}
 	for _, err := range got {
+		if p, panicked := err.(*rondo.PanicError); panicked && p == nil {
+			t.Errorf("%s, %s: the panic that is reported is nil", at, name)
+		}
 		if strings.HasSuffix(name, "a hostile error") && !strings.Contains(err.Error(), "hostile") {
 			t.Errorf("%s, %s: in place of the error is reported: %v", at, name, err)
 		}

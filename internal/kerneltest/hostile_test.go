@@ -139,6 +139,51 @@ func TestHostileErrors(t *testing.T) {
 	}
 }
 
+// TestPanicWithNoPanicError: a panic with a *PanicError that is nil is a panic like any other,
+// wherever it is recovered. As an error, and as the cause of a context, it is an error like any
+// other.
+func TestPanicWithNoPanicError(t *testing.T) {
+	var none *rondo.PanicError
+	explode := func(context.Context) error { panic(none) }
+	r := rondo.Runner{Recover: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		for place, fn := range map[string]func(ctx context.Context) error{
+			"task":    explode,
+			"Offload": func(ctx context.Context) error { return rondo.OffloadFunc(ctx, explode) },
+			"Contain": func(ctx context.Context) error { return rondo.Contain(ctx, explode) },
+			"Pull": func(ctx context.Context) error {
+				next, _ := rondo.Pull(ctx, func(func(int) bool) { panic(none) })
+				v, ok := next()
+				return fmt.Errorf("next returned %d, %v", v, ok)
+			},
+			"a cancelled task": func(ctx context.Context) error {
+				rondo.Current(ctx).Cancel(errStop)
+				return explode(ctx)
+			},
+		} {
+			err := rondo.Go(ctx, fn).Wait(ctx)
+			if p, ok := errors.AsType[*rondo.PanicError](err); !ok || p.Value != any(none) || errors.Is(err, errStop) {
+				t.Errorf("%s: the error is %v", place, err)
+			}
+		}
+		c, cancel := context.WithCancelCause(ctx)
+		err := rondo.Group(c, func(g *rondo.Scope) error {
+			cancel(none)
+			if err := forever(g); err != error(none) {
+				t.Errorf("the wait has ended with %v", err)
+			}
+			return none
+		})
+		if err != error(none) {
+			t.Errorf("the Group returned %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A caller is an error of which a method calls the loop, and waits.
 type caller struct{ ctx context.Context }
 
