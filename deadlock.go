@@ -41,7 +41,7 @@ func (s *stillness) long(now int64, steps uint64, limit int64) (long bool, until
 	case s.reported:
 		return false, never
 	case now-s.since < limit:
-		return false, s.since + limit
+		return false, s.since + min(limit, never-s.since)
 	}
 	s.reported = true
 	return true, never

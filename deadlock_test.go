@@ -17,18 +17,20 @@ func TestStillness(t *testing.T) {
 	for _, c := range []struct {
 		now   int64
 		steps uint64
+		limit int64
 		long  bool
 		until int64
 	}{
-		{100, 0, false, 110},
-		{109, 0, false, 110},
-		{110, 0, true, never},
-		{200, 0, false, never},
-		{201, 7, false, 211},
-		{210, 8, false, 220},
-		{230, 8, true, never},
+		{100, 0, 10, false, 110},
+		{109, 0, 10, false, 110},
+		{110, 0, 10, true, never},
+		{200, 0, 10, false, never},
+		{201, 7, 10, false, 211},
+		{210, 8, 10, false, 220},
+		{230, 8, 10, true, never},
+		{240, 9, never, false, never}, // and not a time before now, for which the loop would not sleep
 	} {
-		if long, until := still.long(c.now, c.steps, 10); long != c.long || until != c.until {
+		if long, until := still.long(c.now, c.steps, c.limit); long != c.long || until != c.until {
 			t.Errorf("at %d, step %d: %v until %d, want %v until %d", c.now, c.steps, long, until, c.long, c.until)
 		}
 	}
