@@ -286,7 +286,7 @@ func (f *Future[T]) waitOutside(ctx context.Context) (v T, err error) {
 	select {
 	case <-f.result.Await():
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = causeOf(ctx)
 	case <-f.loop.inbox.Ended():
 		err = wrap("Future.Wait", ErrLoopClosed)
 	}

@@ -107,7 +107,7 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 		return l.waitAcross(ctx, mine, call, a)
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return causeOf(ctx)
 	}
 	canceled := ctx.Done()
 	var answer answer
@@ -122,7 +122,7 @@ func (l *Loop) waitOutside(ctx context.Context, call string, a awaited) error {
 				return err
 			}
 			stop()
-			return context.Cause(ctx)
+			return causeOf(ctx)
 		case <-l.inbox.Ended():
 		}
 	}

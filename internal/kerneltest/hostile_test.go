@@ -439,6 +439,44 @@ func TestHostileContexts(t *testing.T) {
 	}
 }
 
+// A silentContext is a context that ends when done is closed, and never has an error.
+type silentContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c silentContext) Done() <-chan struct{} { return c.done }
+func (c silentContext) Err() error            { return nil }
+
+// TestContextWithoutAnError: a wait that is ended by a context which does not say why has an error
+// all the same, on the loop and on other goroutines. So it is not taken for one that has succeeded.
+func TestContextWithoutAnError(t *testing.T) {
+	c := silentContext{context.Background(), make(chan struct{})}
+	close(c.done)
+	run(t, func(ctx context.Context) error {
+		future, task := rondo.NewFuture[int](ctx), rondo.Go(ctx, forever)
+		for name, wait := range map[string]func() error{
+			"Event.Wait": func() error { return forever(silentContext{ctx, c.done}) },
+			"Group": func() error {
+				return rondo.Group(silentContext{ctx, c.done}, func(g *rondo.Scope) error { return forever(g) })
+			},
+			"Task.Wait": func() error { return rondo.OffloadFunc(ctx, func(context.Context) error { return task.Wait(c) }) },
+			"Future.Wait": func() error {
+				return rondo.OffloadFunc(ctx, func(context.Context) error { _, err := future.Wait(c); return err })
+			},
+		} {
+			if err := wait(); err != context.Canceled {
+				t.Errorf("%s returned %v", name, err)
+			}
+		}
+		task.Cancel(nil)
+		return nil
+	})
+	if err := rondo.Run(c, forever); err != context.Canceled {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
 // TestHostileContextOfRun: a context that panics while Run begins leaves nothing behind.
 func TestHostileContextOfRun(t *testing.T) {
 	for _, method := range []string{"Done", "Value", "Deadline", "Err"} {
