@@ -2,6 +2,8 @@ package shard_test
 
 import (
 	"context"
+	"os"
+	"os/signal"
 	"testing"
 	"time"
 
@@ -11,8 +13,13 @@ import (
 )
 
 // TestMain holds the law that nothing is left behind: no goroutine and no file
-// descriptor.
-func TestMain(m *testing.M) { leak.Main(m) }
+// descriptor. The goroutine that os/signal starts at its first use and keeps is not of the tests.
+func TestMain(m *testing.M) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	signal.Stop(c)
+	leak.Main(m)
+}
 
 // run runs main on n shards; one that hangs panics.
 func run(t testing.TB, n int, main func(ctx context.Context, s *shard.Shard) error) error {

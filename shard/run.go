@@ -45,9 +45,9 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // main begins when all loops have begun. A shard whose main has returned nil goes
 // on: it serves calls, and its other tasks run, until main has returned on every
 // shard. Then the tasks that are left are cancelled and waited for. When ctx is
-// cancelled, so are all shards, and Run returns what the mains then return, nil if
-// all return nil; if it is cancelled already, Run returns the cause and has done
-// nothing.
+// cancelled, or the first signal comes if Loop has Interrupt set, so are all shards,
+// and Run returns what the mains then return, nil if all return nil; if ctx is
+// cancelled already, Run returns the cause and has done nothing.
 //
 // The first error of a main cancels all shards with itself as the cause, and Run
 // returns it, joined with the errors of other shards that are not that cancellation.
@@ -190,7 +190,10 @@ func (s *Shard) run(ctx context.Context, main func(ctx context.Context, s *Shard
 	returned = true
 	g.mainReturned()
 	if cause := s.await(ctx, g.ended); cause != nil {
-		if !g.cancelled() { // a task of this shard has failed
+		switch _, interrupted := cause.(rondo.SignalError); {
+		case interrupted: // as Loop.Interrupt says, what the mains return is the result
+			g.cancel(cause)
+		case !g.cancelled(): // a task of this shard has failed
 			g.fail(cause)
 		}
 		_ = rondo.Shield(ctx, func(ctx context.Context) error { return s.await(ctx, g.ended) })
