@@ -104,11 +104,19 @@ func (d *debugger) warnOuter(t *Task) {
 		if at := ""; s == t.worker.under && !stacks.OwnScope() {
 			if at = stacks.Place(); !d.warned[at] {
 				d.warned[at] = true
-				report.Log(slog.LevelWarn, "rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
+				d.warn("rondo: "+stacks.CalledAs()+" with the ctx of an outer scope, which the cancellation of the inner one does not reach; use the ctx of the innermost function",
 					"loop", d.loop.name, "task", t.Name(), "at", at)
 			}
 		}
 	}
+}
+
+// warn writes a line to the log in the middle of a switch. The handler of package slog is the
+// program's: if it waits, that is a panic as in a callback.
+func (d *debugger) warn(msg string, args ...any) {
+	defer func(t *Task) { d.loop.current = t }(d.loop.current)
+	d.loop.current = nil
+	report.Log(slog.LevelWarn, msg, args...)
 }
 
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by

@@ -213,9 +213,9 @@ func (tr *Tracer) call(l *Loop, e event, by *Task, now time.Time) {
 // catch is called, deferred, when the tracers have been called. One whose hook did
 // not return is not called any more.
 func (ts *tracers) catch(current *Task) {
-	ts.loop.current = current
 	tr := ts.calling
 	if tr == nil {
+		ts.loop.current = current
 		return
 	}
 	v := recover()
@@ -223,9 +223,11 @@ func (ts *tracers) catch(current *Task) {
 	ts.all = slices.DeleteFunc(slices.Clone(ts.all), func(other *Tracer) bool { return other == tr })
 	if v == nil {
 		// A Goexit: it ends the loop in any case.
+		ts.loop.current = current
 		ts.loop.callbackExited()
 		return
 	}
+	defer func() { ts.loop.current = current }() // not before OnError, which must not wait here
 	ts.loop.notice(TaskInfo{Name: "a hook of the Tracer", Loop: ts.loop.name},
 		&PanicError{Task: "a hook of the Tracer", Value: v, Stack: debug.Stack()})
 }
