@@ -309,10 +309,10 @@ func (c *taskCase) End(any, bool) error { return c.err }
 // WaitAny waits until one of the tasks has ended, and returns it; the others go on. Its
 // Err returns its error. If several have ended, within a turn of the loop or before the
 // call, it is the first of them in the order of the arguments. If ctx is cancelled first
-// WaitAny returns the cause and no task. The tasks must be of ctx's loop.
+// WaitAny returns the cause and no task.
 //
-// To wait for no task at all is an error. WaitAny panics if one of the tasks is
-// nil, or the one that calls.
+// To wait for no task at all is an error, and so is a task of another loop than ctx's. WaitAny
+// panics if one of the tasks is nil, or the one that calls.
 func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 	s, me, err := enter(ctx)
 	if err != nil {
@@ -322,11 +322,13 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 		return nil, errors.New("rondo: WaitAny without tasks: none can end")
 	}
 	for _, t := range ts {
-		if t == nil {
+		switch {
+		case t == nil:
 			panic("rondo: WaitAny with a nil Task")
-		}
-		if t == me {
+		case t == me:
 			panic("rondo: WaitAny of the task itself: name other tasks")
+		case t.scope.loop != s.loop:
+			return nil, misuse(errOtherLoop)
 		}
 	}
 	if t := ended(ts); t != nil {
@@ -351,7 +353,7 @@ func WaitAny(ctx context.Context, ts ...*Task) (*Task, error) {
 // ended returns the first of the tasks that has ended, or nil.
 func ended(ts []*Task) *Task {
 	for _, t := range ts {
-		if t.Done() {
+		if t.state == stateDone {
 			return t
 		}
 	}

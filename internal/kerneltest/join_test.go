@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,8 +53,8 @@ func TestWaitForAnotherLoop(t *testing.T) {
 	}
 }
 
-// TestAsCompletedOfAnotherLoop: a range over a Future of another loop panics. It would
-// change what belongs to that loop.
+// TestAsCompletedOfAnotherLoop: a range over a Future of another loop panics, and WaitAny of its
+// task fails. They would change what belongs to that loop.
 func TestAsCompletedOfAnotherLoop(t *testing.T) {
 	future, end := make(chan *rondo.Future[int], 1), make(chan bool)
 	ended := otherLoop(func(ctx context.Context) error {
@@ -67,6 +68,10 @@ func TestAsCompletedOfAnotherLoop(t *testing.T) {
 			for range rondo.AsCompleted(ctx, f) {
 			}
 		})
+		_, err := rondo.WaitAny(ctx, rondo.Go(ctx, rondo.Check), f.Task())
+		if !strings.HasPrefix(fmt.Sprint(err), "rondo: WaitAny: the object belongs to another loop than the ctx") {
+			t.Errorf("WaitAny returned %v", err)
+		}
 		return nil
 	})
 	close(end)
