@@ -75,10 +75,10 @@ type Runner struct {
 	Recover bool
 
 	// OnError is called with errors that cannot be returned to a caller: an error in the root
-	// scope for which nobody waited; a panic of a hook of the Tracer, or of a function that was
-	// offloaded and abandoned; and, as ErrLeftBehind, what was still running at the end. It
-	// must not wait. If it panics, slog has the panic and the error, and the loop goes on. nil
-	// means slog.
+	// scope for which nobody waited, that of main if Run panics or calls Goexit; a panic of a
+	// hook of the Tracer, or of a function that was offloaded and abandoned; and, as
+	// ErrLeftBehind, what was still running at the end. It must not wait. If it panics, slog
+	// has the panic and the error, and the loop goes on. nil means slog.
 	OnError func(TaskInfo, error)
 
 	// Interrupt makes Ctrl-C end the loop in two stages. The first SIGINT or SIGTERM cancels
@@ -172,7 +172,7 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context) error) 
 	if l.observer != nil {
 		l.tell(taskStarted, l.main)
 	}
-	l.await(func() bool { return l.main.state == stateDone }, l.main.joinerList())
+	l.awaitMain()
 	l.finishTasks()
 	l.close()
 	ended = true
@@ -332,6 +332,9 @@ func (l *Loop) finishTasks() {
 			l.runTask.yield() // what came in may be a wait for an error that was not reported yet
 			continue
 		}
+		if l.fault.panic == nil && !l.fault.goexit {
+			l.main.observe() // Run returns its error
+		}
 		l.reportUnobserved()
 		// A callback that runs now may start a task, which is cancelled from the start.
 		l.reportAbandoned()
@@ -363,6 +366,13 @@ func (l *Loop) close() {
 		l.fault.err = fmt.Errorf("rondo: closing the driver: %w", err)
 	}
 	l.inbox.End()
+}
+
+// awaitMain waits for the end of main. It is no wait for main's error: see finishTasks.
+func (l *Loop) awaitMain() {
+	list := WaitList{Owner: l.main}
+	l.main.onDone(l.direct(func() { list.Wake() }))
+	l.await(func() bool { return l.main.state == stateDone }, &list)
 }
 
 // await parks the goroutine of Run in list until done holds. It runs also

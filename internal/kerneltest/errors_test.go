@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -258,5 +259,53 @@ func TestPanicOfOnError(t *testing.T) {
 	})
 	if strings.Count(log, "err=broken") != 1 || !strings.Contains(log, "OnError is broken") || !strings.Contains(log, "TestPanicOfOnError") {
 		t.Errorf("the log is %q", log)
+	}
+}
+
+// TestErrorOfMain: if Run panics or calls Goexit, what main returns beyond the cancellation goes to
+// OnError, once, and otherwise it is what Run returns.
+func TestErrorOfMain(t *testing.T) {
+	words := func(err error) error { return fmt.Errorf("clean-up: %w", err) }
+	same := func(err error) error { return err }
+	for name, c := range map[string]struct {
+		end      func(ctx context.Context)
+		result   func(err error) error // of main, which gets the cause
+		returns  bool
+		reported string
+	}{
+		"a panic":                    {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, words, false, "main"},
+		"a panic, and nothing more":  {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, same, false, ""},
+		"a panic of a callback":      {func(ctx context.Context) { rondo.LoopOf(ctx).CallSoon(func() { panic("oops") }) }, words, false, "main"},
+		"a Goexit":                   {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, words, false, "main"},
+		"a Goexit, and nothing more": {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, same, false, ""},
+		"a cancellation":             {func(ctx context.Context) { rondo.Current(ctx).Cancel(errStop) }, words, true, ""},
+		"a panic, for a task that waits for main": {func(ctx context.Context) {
+			main := rondo.Current(ctx)
+			rondo.Go(ctx, func(ctx context.Context) error {
+				return rondo.Shield(ctx, func(ctx context.Context) error { _ = main.Wait(ctx); return nil })
+			})
+			rondo.Go(ctx, func(context.Context) error { panic("oops") })
+		}, words, false, ""},
+	} {
+		var reported []string
+		returned, ended := false, make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { _ = recover() }()
+			r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
+				if strings.HasPrefix(err.Error(), "clean-up: ") {
+					reported = append(reported, task.Name)
+				}
+			}}
+			err := r.Run(t.Context(), func(ctx context.Context) error {
+				c.end(ctx)
+				return c.result(forever(ctx))
+			})
+			returned = err != nil
+		}()
+		<-ended
+		if got := strings.Join(reported, " "); returned != c.returns || got != c.reported {
+			t.Errorf("%s: Run returned an error: %v; OnError got that of %q, want %q", name, returned, got, c.reported)
+		}
 	}
 }
