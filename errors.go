@@ -212,6 +212,9 @@ func (l *Loop) keepError(t *Task, v *verdict) {
 	if t.observed || v.Rest == nil {
 		return
 	}
+	if p := l.fault.panic; p != nil && v.whole == error(p) {
+		return // Run panics with it
+	}
 	u := &unobservedError{info: t.info(), entry: t.entry(), err: v.whole}
 	t.ensureRest().unobserved = u
 	l.unobserved.Add(u)

@@ -263,8 +263,9 @@ func TestPanicOfOnError(t *testing.T) {
 }
 
 // TestErrorOfMain: if Run panics or calls Goexit, what main returns beyond the cancellation goes to
-// OnError, once, and otherwise it is what Run returns.
+// OnError, once, and otherwise it is what Run returns. The panic itself does not.
 func TestErrorOfMain(t *testing.T) {
+	var cancel context.CancelCauseFunc // of the ctx of Run
 	words := func(err error) error { return fmt.Errorf("clean-up: %w", err) }
 	same := func(err error) error { return err }
 	for name, c := range map[string]struct {
@@ -273,12 +274,17 @@ func TestErrorOfMain(t *testing.T) {
 		returns  bool
 		reported string
 	}{
-		"a panic":                    {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, words, false, "main"},
-		"a panic, and nothing more":  {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, same, false, ""},
-		"a panic of a callback":      {func(ctx context.Context) { rondo.LoopOf(ctx).CallSoon(func() { panic("oops") }) }, words, false, "main"},
-		"a Goexit":                   {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, words, false, "main"},
-		"a Goexit, and nothing more": {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, same, false, ""},
-		"a cancellation":             {func(ctx context.Context) { rondo.Current(ctx).Cancel(errStop) }, words, true, ""},
+		"a panic":                            {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, words, false, "main"},
+		"a panic, and nothing more":          {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { panic("oops") }) }, same, false, ""},
+		"a panic of a callback":              {func(ctx context.Context) { rondo.LoopOf(ctx).CallSoon(func() { panic("oops") }) }, words, false, "main"},
+		"a Goexit":                           {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, words, false, "main"},
+		"a Goexit, and nothing more":         {func(ctx context.Context) { rondo.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil }) }, same, false, ""},
+		"a panic of main that was cancelled": {func(context.Context) { cancel(errStop) }, func(error) error { panic("oops") }, false, ""},
+		"a panic of a task that was cancelled": {func(ctx context.Context) {
+			rondo.Go(ctx, func(ctx context.Context) error { _ = forever(ctx); panic("oops") })
+			cancel(errStop)
+		}, func(error) error { return nil }, false, ""},
+		"a cancellation": {func(ctx context.Context) { rondo.Current(ctx).Cancel(errStop) }, words, true, ""},
 		"a panic, for a task that waits for main": {func(ctx context.Context) {
 			main := rondo.Current(ctx)
 			rondo.Go(ctx, func(ctx context.Context) error {
@@ -292,12 +298,13 @@ func TestErrorOfMain(t *testing.T) {
 		go func() {
 			defer close(ended)
 			defer func() { _ = recover() }()
-			r := rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
-				if strings.HasPrefix(err.Error(), "clean-up: ") {
-					reported = append(reported, task.Name)
-				}
+			r := rondo.Runner{OnError: func(task rondo.TaskInfo, _ error) {
+				reported = append(reported, task.Name)
 			}}
-			err := r.Run(t.Context(), func(ctx context.Context) error {
+			var ctx context.Context
+			ctx, cancel = context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			err := r.Run(ctx, func(ctx context.Context) error {
 				c.end(ctx)
 				return c.result(forever(ctx))
 			})
