@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -52,7 +53,7 @@ func Run(ctx context.Context, main func(ctx context.Context, s *Shard) error) er
 // The first error of a main cancels all shards with itself as the cause, and Run
 // returns it, joined with the errors of other shards that are not that cancellation.
 // A panic of a task cancels all shards too, and comes out of Run as rondo.Runner.Run
-// describes it; so does runtime.Goexit.
+// describes it; so does runtime.Goexit. OnError gets what Run cannot return then.
 //
 // Run called inside a task is an error. In a simulation Run must be called inside a
 // task, one of sim.Cluster; it suspends that task, and the shards are further loops of
@@ -87,6 +88,9 @@ func (r *Runner) Run(ctx context.Context, main func(ctx context.Context, s *Shar
 		g.loops.Go(func() { g.run(ctx, s, main) })
 	}
 	g.loops.Wait()
+	if g.panic != nil || g.exited {
+		g.reportAll(context.Cause(ctx))
+	}
 	return g.result()
 }
 
@@ -142,12 +146,13 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 		byLoop.Delete(s.loop)
 		switch {
 		case v != nil:
+			s.err = asError(v)
 			g.end(func() {
 				if g.panic == nil {
 					g.panic = v
 				}
 			})
-			g.cancel(asError(v))
+			g.cancel(s.err)
 		case !returned:
 			g.end(func() { g.exited = true })
 			g.cancel(errExited)
@@ -161,7 +166,7 @@ func (g *group) run(ctx context.Context, s *Shard, main func(ctx context.Context
 		return s.run(ctx, main)
 	})
 	returned = true
-	if err != nil {
+	if s.err = err; err != nil {
 		g.fail(err)
 	}
 }
@@ -267,6 +272,36 @@ func (g *group) result() error {
 		}
 	}
 	return errtree.Join(errs)
+}
+
+// reportAll passes the errors of the shards to OnError, because Run cannot return them, but for
+// those that say no more than cause, that of the cancellation of all, or than the end of Run.
+func (g *group) reportAll(cause error) {
+	said := []error{cause, errGone}
+	if g.panic != nil {
+		said = append(said, asError(g.panic))
+	}
+	for _, s := range g.shards {
+		if s.err == nil || slices.ContainsFunc(said, func(said error) bool { return echoes(s.err, said) }) {
+			continue
+		}
+		said = append(said, s.err)
+		g.reportError(s)
+	}
+}
+
+// reportError passes the error of s to OnError, or else to the log. OnError may panic.
+func (g *group) reportError(s *Shard) {
+	if g.runner.OnError == nil {
+		report.Log(slog.LevelError, "rondo: shard.Run panics or calls Goexit, and cannot return the error of a shard", "loop", s.name, "err", s.err)
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			report.Log(slog.LevelError, "rondo: OnError panicked with this error", "loop", s.name, "err", s.err, "panic", report.Text(v))
+		}
+	}()
+	g.runner.OnError(rondo.TaskInfo{Name: "main", Loop: s.name}, s.err)
 }
 
 // echoes reports whether err says no more than one that came before it. Errors of which a method

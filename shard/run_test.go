@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -204,6 +206,65 @@ func TestPanicOfMain(t *testing.T) {
 		}
 		return cause
 	})
+}
+
+// TestErrorsBesideAPanic: if Run panics or calls Goexit, what the shards return beyond their
+// cancellation, and further panics, go to OnError, each once; a panic of OnError goes no further.
+func TestErrorsBesideAPanic(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("on purpose") }, "Goexit": runtime.Goexit} {
+		var reported sync.Map
+		var begun sync.WaitGroup
+		begun.Add(4)
+		var text string
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() {
+				if v := recover(); v != nil {
+					text = fmt.Sprint(v)
+				}
+			}()
+			r := shard.Runner{Loops: 5, Loop: rondo.Runner{OnError: func(task rondo.TaskInfo, err error) {
+				if _, again := reported.LoadOrStore(task.Loop, true); again {
+					t.Errorf("%s: %s is reported again: %v", name, task.Loop, err)
+				}
+				panic("OnError")
+			}}}
+			_ = r.Run(t.Context(), func(ctx context.Context, s *shard.Shard) error {
+				if s.Index() == 0 {
+					begun.Wait() // a main that has not begun when the cancellation comes never does
+					end()
+				}
+				begun.Done()
+				cause := rondo.WaitCanceled(ctx)
+				switch s.Index() {
+				case 1:
+					return fmt.Errorf("clean-up: %w", cause)
+				case 2:
+					return cause
+				case 3:
+					panic("another")
+				}
+				return nil
+			})
+		}()
+		<-ended
+		if got := slices.Sorted(maps.Keys(keys(&reported))); name == "panic" && !slices.Equal(got, []string{"shard-1", "shard-3"}) || name == "Goexit" && !slices.Equal(got, []string{"shard-1"}) {
+			t.Errorf("%s: the errors of %q are reported", name, got)
+		}
+		if want := map[string]string{"panic": "on purpose", "Goexit": "another"}[name]; !strings.Contains(text, want) {
+			t.Errorf("%s: Run panicked with %q", name, text)
+		}
+	}
+}
+
+// keys returns a map with the keys of m.
+func keys(m *sync.Map) map[string]bool {
+	out := make(map[string]bool)
+	for k := range m.Range {
+		out[k.(string)] = true
+	}
+	return out
 }
 
 // TestPanic: the panic of a task leaves Run, also if all mains have something to wait

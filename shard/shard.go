@@ -29,6 +29,7 @@ type Shard struct {
 	public *rondo.Loop
 	ctx    context.Context // the scope in which calls from other shards run
 	over   bool            // in a simulation: that scope has ended
+	err    error           // that its Run has returned, or has panicked with; set before Run of all returns
 
 	changed rondo.WaitList     // where the shard waits for the others
 	waiting list.List[pending] // calls of its tasks, the oldest first

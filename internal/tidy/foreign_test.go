@@ -172,7 +172,7 @@ var foreignCalls = map[string]map[frame]string{
 	"broadcast/topic.go": {own: "Try Begin End", ours: "All"},
 	"broadcast/watch.go": {ours: "All"},
 	"shard/chan.go":      {ours: "All"},
-	"shard/run.go":       {own: "Run", guarded: "echoes"},
+	"shard/run.go":       {own: "Run", guarded: "echoes reportError"},
 	"shard/serve.go":     {own: "Serve serve"},
 	"signals/notify.go":  {own: "Notify end"},
 	"signals/serve.go":   {own: "Received"},
