@@ -132,6 +132,10 @@ func (e *PanicError) Unwrap() error {
 func panicError(t *Task, name string, v any) *PanicError {
 	stack := debug.Stack()
 	if e, ok := v.(*PanicError); ok && e != nil {
+		if e.thrown { // by a Run inside an Offload
+			e = e.with(e.Stack)
+			e.thrown = false
+		}
 		if stacks.LeftCoroutine(stack) {
 			return e.with(stacks.Resumed(e.Stack, stack))
 		}

@@ -36,6 +36,17 @@ func TestPanicTexts(t *testing.T) {
 		})
 	})
 	check(t, "rondo: panic in bad: runtime error: invalid memory address or nil pointer dereference", text)
+	// The panic of a Run inside an Offload, which a task returns, is an error like any other.
+	r := rondo.Runner{Recover: true}
+	err := r.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.OffloadFunc(ctx, func(context.Context) error {
+			return rondo.Run(context.Background(), func(context.Context) error { explode(); return nil })
+		})
+	})
+	if line := fmt.Sprint(err); line != "rondo: panic in main: oops" {
+		t.Errorf("the panic of a Run inside an Offload is the error %q", line)
+	}
+	check(t, fmt.Sprint(err), fmt.Sprintf("%+v", err))
 }
 
 // check fails t unless line is the one line of long, the next names a line of this
