@@ -59,13 +59,15 @@ func TestVariableErrors(t *testing.T) {
 	for _, value := range []string{
 		"seven", "-", "-7", "7-", "9-3", "1-2-3", "1.5", " 1", "18446744073709551616",
 		"x", "x:a", "x:1,", "x:,1", "x:-1", "x:1 2", "x:4294967296",
+		"7+zz", "x+00", "7:", "7:o1.2", "7:q1.2=3", "x:o1.2=3",
 	} {
 		t.Setenv("RONDO_SEED", value)
 		for _, run := range []func(testing.TB, func(ctx context.Context)){sim.Test, sim.Explore} {
 			text := failing(t, func(t *tester) {
 				run(t, func(ctx context.Context) { panic("it runs with RONDO_SEED=" + value) })
 			})
-			want := fmt.Sprintf("sim: RONDO_SEED=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, or an order as x:0,1\n", value)
+			want := fmt.Sprintf("sim: RONDO_SEED=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, "+
+				"a seed with its choices as 7:o1.2=3, or an order as x:0,1\n", value)
 			if text != want {
 				t.Error(text)
 			}

@@ -33,7 +33,8 @@ func Parse(s string) (Plan, error) {
 	if s == "" {
 		return Plan{}, nil
 	}
-	bad := fmt.Errorf("sim: %s=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, or an order as x:0,1", Variable, s)
+	bad := fmt.Errorf("sim: %s=%q: want a seed as 7, a range of seeds as 1-2000, a seed with changes as 7+00a1, "+
+		"a seed with its choices as 7:o1.2=3, or an order as x:0,1", Variable, s)
 	if list, ok := strings.CutPrefix(s, "x:"); ok {
 		order := []int{}
 		for list != "" {
