@@ -51,8 +51,12 @@ const (
 // never suspends. It fails if Dir is no folder. It works on Linux, on amd64 and arm64; elsewhere,
 // if a Target cannot read the program, the error is logged in place of a file.
 func (s FlightSaver) Start() (stop func(), err error) {
-	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder: %w", errors.Join(err, os.ErrInvalid))
+	if s.Dir == "" {
+		return nil, fmt.Errorf("inspect: FlightSaver.Start without Dir: set it to a folder: %w", os.ErrInvalid)
+	} else if info, err := os.Stat(s.Dir); err != nil {
+		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("inspect: FlightSaver.Start: Dir must be a folder, not the file %s: %w", s.Dir, os.ErrInvalid)
 	}
 	troubles, signals, quit, gone := make(chan report.Alarm, 1), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	unlisten := report.Listen(troubles)

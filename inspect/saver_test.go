@@ -78,8 +78,14 @@ func TestFlightSaver(t *testing.T) {
 			t.Errorf("%s: the files are %v", word, all)
 		}
 	}
-	if _, err := (inspect.FlightSaver{Dir: filepath.Join(t.TempDir(), "none")}).Start(); err == nil {
-		t.Error("no folder, and no error")
+	file := filepath.Join(t.TempDir(), "a file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]error{"": os.ErrInvalid, file: os.ErrInvalid, file + " that is missing": os.ErrNotExist} {
+		if _, err := (inspect.FlightSaver{Dir: dir}).Start(); !errors.Is(err, want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("Start with Dir %q: %v", dir, err)
+		}
 	}
 }
 
