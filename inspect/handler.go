@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,8 @@ const timesFor = 10 * time.Second
 //	goroutines=1    as JSON also the goroutines that run no task, with their stacks
 //	limit=N         N tasks at most: as JSON of each loop, up to 100,000, by default 10,000;
 //	                on the page by default 50, and the next N are behind a link
+//
+// A form that does not exist and a number or time that is none are refused, with status 400.
 //
 // The page shows the tasks in groups, by what they wait for and by function. A click on a group
 // opens it, and one on the heading of a column sorts by it. Charts of the last five minutes are
@@ -158,6 +161,9 @@ func packed(text *bytes.Buffer) *bytes.Buffer {
 // answer returns the type and the text of an answer.
 func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	q, body := req.URL.Query(), new(bytes.Buffer)
+	if err := checkQuery(q); err != nil {
+		return "", nil, err
+	}
 	metrics, flight := q.Get("format") == "metrics", q.Get("format") == "flight"
 	var own []table
 	if !metrics && !flight && !wantsJSON(req) {
@@ -208,6 +214,22 @@ func answer(req *http.Request) (kind string, body *bytes.Buffer, err error) {
 	v := newView(p, c)
 	v.Charts, v.Own = seenLately.charts(), own
 	return "text/html; charset=utf-8", body, page.Execute(body, v)
+}
+
+// checkQuery returns an error if the form that a query asks for does not exist, or its limit is
+// no number: an answer in another form, or with more tasks, would look like the one wanted.
+func checkQuery(q url.Values) error {
+	switch f := q.Get("format"); f {
+	case "", "json", "flight", "metrics":
+	default:
+		return badQuery(fmt.Sprintf("format is json, flight or metrics, not %q", clip(f)))
+	}
+	if text := q.Get("limit"); text != "" {
+		if n, err := strconv.Atoi(text); err != nil || n <= 0 {
+			return badQuery(fmt.Sprintf("limit is a whole number from 1 up, not %q", clip(text)))
+		}
+	}
+	return nil
 }
 
 // mostStacks bounds how many stacks a request may choose.

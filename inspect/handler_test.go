@@ -259,9 +259,15 @@ func TestTreeOfFewLines(t *testing.T) {
 }
 
 func TestHandlerRefusesQuery(t *testing.T) {
-	for _, query := range []string{"format=json&times=abc", "format=json&times=-1s", "format=flight&last=abc", "format=flight&last=0s"} {
-		if res := get(t, "GET", "/?"+query, ""); res.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %s", query, res.Status)
+	for query, want := range map[string]string{
+		"format=json&times=abc": "times is", "format=json&times=-1s": "times is",
+		"format=flight&last=abc": "last is", "format=flight&last=0s": "last is",
+		"format=metric": "format is", "format=JSON": "format is",
+		"limit=ten": "limit is", "format=json&limit=0": "limit is", "format=json&limit=-1": "limit is",
+	} {
+		res := get(t, "GET", "/?"+query, "")
+		if text := body(t, res); res.StatusCode != http.StatusBadRequest || !strings.HasPrefix(text, "inspect: "+want) || strings.Count(text, "\n") != 1 {
+			t.Errorf("%s: %s, %.80q", query, res.Status, text)
 		}
 	}
 }
