@@ -17,13 +17,28 @@ import (
 	"github.com/rondo-go/rondo/socket"
 )
 
-var topics = map[string]*broadcast.Topic[string]{}
+// A topic is in the map while it has readers.
+type topic struct {
+	broadcast.Topic[string]
+	readers int
+}
 
-func topic(name string) *broadcast.Topic[string] {
-	if topics[name] == nil {
-		topics[name] = &broadcast.Topic[string]{Name: name}
+var topics = map[string]*topic{}
+
+func subscribe(name string) (lines *broadcast.Subscription[string], end func()) {
+	t := topics[name]
+	if t == nil {
+		t = &topic{Topic: broadcast.Topic[string]{Name: name}}
+		topics[name] = t
 	}
-	return topics[name]
+	t.readers++
+	lines = t.Subscribe(16, broadcast.Skip) // a slow reader misses the oldest
+	return lines, func() {
+		lines.Close()
+		if t.readers--; t.readers == 0 {
+			delete(topics, name)
+		}
+	}
 }
 
 func serve(ctx context.Context, c net.Conn) error {
@@ -37,11 +52,13 @@ func serve(ctx context.Context, c net.Conn) error {
 			name, text, _ := strings.Cut(rest, " ")
 			switch verb {
 			case "PUB":
-				topic(name).TryPublish(name + ": " + text)
+				if t := topics[name]; t != nil {
+					t.TryPublish(name + ": " + text)
+				}
 			case "SUB":
-				lines := topic(name).Subscribe(16, broadcast.Skip) // a slow reader misses the oldest
+				lines, end := subscribe(name)
 				g.Go(func(ctx context.Context) error {
-					defer lines.Close()
+					defer end()
 					for line := range lines.All(ctx) {
 						if _, err := fmt.Fprintln(c, line); err != nil {
 							return err
