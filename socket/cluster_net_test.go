@@ -44,6 +44,14 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
+// begins fails the test unless an error begins with an operation and its address.
+func begins(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the error is %v, which does not begin with %q", err, want)
+	}
+}
+
 // silent accepts on port 7 and does nothing with the connections.
 func silent(ctx context.Context) error {
 	return answering(":7", func(ctx context.Context, c net.Conn) error {
@@ -110,6 +118,7 @@ func TestClusterListen(t *testing.T) {
 		}
 		_, err = socket.Listen(ctx, "tcp", l.Addr().String())
 		is(t, "taken", err, syscall.EADDRINUSE)
+		begins(t, err, "listen tcp "+l.Addr().String()+": bind: ")
 		_, err = socket.Listen(ctx, "tcp", "192.0.2.1:0")
 		is(t, "not mine", err, syscall.EADDRNOTAVAIL)
 		address := l.Addr().String()

@@ -107,6 +107,7 @@ func TestClusterPacketErrors(t *testing.T) {
 		}
 		_, err = socket.ListenPacket(ctx, "udp", c.LocalAddr().String())
 		is(t, "taken", err, syscall.EADDRINUSE)
+		begins(t, err, "listen udp "+c.LocalAddr().String()+": bind: ")
 		_, err = c.WriteTo(make([]byte, 70_000), c.LocalAddr())
 		is(t, "too long", err, syscall.EMSGSIZE)
 		if _, err := c.WriteTo([]byte("to myself"), c.LocalAddr()); err != nil {
@@ -170,6 +171,7 @@ func TestClusterUnix(t *testing.T) {
 			}
 			_, err = socket.Listen(ctx, network, "/run/x")
 			is(t, "taken", err, syscall.EADDRINUSE)
+			begins(t, err, "listen "+network+" /run/x: bind: ")
 			_, err = socket.Dial(ctx, network, "/run/y")
 			is(t, "no such name", err, syscall.ENOENT)
 			err = rondo.Group(ctx, func(g *rondo.Scope) error {

@@ -85,8 +85,11 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (*L
 		} else if failed != nil {
 			err = failed
 		}
+		if err != nil && !namesOperation(err) {
+			err = fail(err)
+		}
 		if err != nil {
-			return nil, fail(err)
+			return nil, err
 		}
 		return l, nil
 	}

@@ -87,7 +87,7 @@ func (lc *ListenConfig) bindVirtual(loop kernel.Loop, network, address string) (
 	}
 	if err := v.Bind(at, lc.ReusePort); err != nil {
 		v.Close()
-		return nil, os.NewSyscallError("bind", err)
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: virtualNet(at, network), Err: os.NewSyscallError("bind", err)}
 	}
 	return v, nil
 }
