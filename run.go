@@ -393,7 +393,8 @@ func (l *Loop) await(done func() bool, list *WaitList) {
 var loops loopset.Set[Loop]
 
 // A SignalError says that a signal ended what was running. It is the cause if Runner.Interrupt
-// or signals.Cancel turned the signal into a cancellation; package signals calls it Error.
+// or signals.Cancel turned the signal into a cancellation; package signals calls it Error. It is
+// no pointer: errors.As(err, new(SignalError)) finds it.
 type SignalError struct{ Sig os.Signal }
 
 // Error returns the signal's name.

@@ -40,6 +40,10 @@ const size = 3 // brokers, and workers
 // TestMain is a broker or a worker if the environment says so.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if os.Getenv("FARM_ROLE") == "program" {
+		main()
+		return
+	}
 	role := map[string]func(ctx context.Context) error{"broker": broker, "worker": worker, "try": try}[os.Getenv("FARM_ROLE")]
 	if role == nil {
 		os.Exit(m.Run())
@@ -48,9 +52,36 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = role(context.Background())
 	}
-	if err != nil && !errors.As(err, new(*rondo.SignalError)) {
+	if err != nil && !errors.As(err, new(rondo.SignalError)) {
 		fmt.Fprintln(os.Stderr, os.Getenv("FARM_ROLE"), err)
 		os.Exit(1)
+	}
+}
+
+// TestEnd: the program ends with status 0 when it is asked to, also while it connects.
+func TestEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := exec.CommandContext(t.Context(), os.Args[0], "-brokers=nats://"+l.Addr().String(), "-ledger="+filepath.Join(t.TempDir(), "ledger"))
+	c.Env = append(os.Environ(), "FARM_ROLE=program")
+	var log strings.Builder
+	c.Stderr = &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	broker, err := l.Accept() // it catches signals before it connects
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, &log)
 	}
 }
 

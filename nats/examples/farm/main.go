@@ -34,7 +34,7 @@ var (
 func main() {
 	flag.Parse()
 	slog.SetDefault(slog.New(slogtask.NewHandler(slog.NewTextHandler(os.Stderr, nil), nats.LogAttrs)))
-	if err := run(context.Background()); err != nil && !errors.As(err, new(*rondo.SignalError)) {
+	if err := run(context.Background()); err != nil && !errors.As(err, new(rondo.SignalError)) {
 		log.Fatal(err)
 	}
 }
