@@ -12,6 +12,7 @@ import (
 	"log/slog"
 
 	"github.com/rondo-go/rondo/internal/gid"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/internal/report"
 	"github.com/rondo-go/rondo/internal/stacks"
 )
@@ -122,5 +123,6 @@ func (d *debugger) warn(msg string, args ...any) {
 // wrongGoroutine is the panic of a call, on something that belongs to the loop, by
 // a goroutine that is not the loop's.
 func (l *Loop) wrongGoroutine() string {
-	return fmt.Sprintf("rondo: %s from a goroutine that is not a task of %s, to which it belongs; use Post or Submit, or a Future (called at %s)", stacks.CalledAs(), l.name, stacks.Place())
+	text := " from a goroutine that is not a task of " + l.name + ", to which it belongs; use Post or Submit, or a Future"
+	return (&kernel.CallError{Call: stacks.CalledAs(), Text: text, At: stacks.Place()}).Error()
 }

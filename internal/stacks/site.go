@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,10 +36,13 @@ func (s *Site) String() string {
 }
 
 // Place returns the innermost place of the calling goroutine that is the user's own,
-// as file:line, or "" if there is none near.
+// as file:line, or "" if there is none near. That of "go event.Set()" is the go statement.
 func Place() string {
 	var pcs [64]uintptr
-	return userPlace(pcs[:runtime.Callers(2, pcs[:])])
+	if at := userPlace(pcs[:runtime.Callers(2, pcs[:])]); at != "" {
+		return at
+	}
+	return startedAt(string(debug.Stack()))
 }
 
 // userPlace returns the innermost place of a stack that is the user's own, and if there is

@@ -51,6 +51,22 @@ func TestUserLine(t *testing.T) {
 	}
 }
 
+// TestStartedAt: a goroutine whose stack has no place of the program's own has its go statement.
+func TestStartedAt(t *testing.T) {
+	for end, want := range map[string]string{
+		"\ncreated by main.serve in goroutine 1\n\t/src/shop/main.go:29 +0x1d\n":              "/src/shop/main.go:29",
+		"\ncreated by main.serve.func1\n\t/src/shop/main.go:29 +0x1d":                         "/src/shop/main.go:29",
+		"\ncreated by time.goFunc in goroutine 9\n\t/go/src/time/sleep.go:215 +0x2d\n":        "",
+		"\ncreated by github.com/rondo-go/rondo.Go in goroutine 9\n\t/src/rondo/a.go:2 +0x2d": "",
+		"": "",
+	} {
+		stack := "goroutine 7 [running]:\ngithub.com/rondo-go/rondo.(*Event).Set(0xc000)\n\t/src/rondo/event.go:42 +0x1d" + end
+		if at := startedAt(stack); at != want {
+			t.Errorf("%q is the go statement, not %q, of\n%s", at, want, stack)
+		}
+	}
+}
+
 // TestOfCoroutine looks for a goroutine that is parked in a coroutine.
 func TestOfCoroutine(t *testing.T) {
 	asked, id := make(chan bool), make(chan uint64)

@@ -109,6 +109,18 @@ func UserCall(stack string) (place string, calls []string) {
 	return foreign, calls[:depth]
 }
 
+// startedAt returns the go statement that has started the goroutine of a stack, as file:line, or
+// "" if it is not the user's own.
+func startedAt(stack string) string {
+	_, end, _ := strings.Cut(stack, "\ncreated by ")
+	function, at, _ := strings.Cut(end, "\n")
+	function, _, _ = strings.Cut(function, " in goroutine ")
+	if at, _, _ = strings.Cut(strings.TrimSpace(at), " +0x"); function == "" || below(function) {
+		return ""
+	}
+	return at
+}
+
 // Name returns the name of a function as a program writes it: "http.Client.Do".
 func Name(function string) string {
 	function = function[strings.LastIndexByte(function, '/')+1:]
