@@ -7,6 +7,8 @@ package httptask
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -35,15 +37,23 @@ func (s *Server) secure(ctx context.Context, users *tls.Config, certFile, keyFil
 	}
 	config.NextProtos = offered
 	has := len(config.Certificates) > 0 || config.GetCertificate != nil || config.GetConfigForClient != nil
-	if has && certFile == "" && keyFile == "" {
+	if certFile == "" && keyFile == "" {
+		if !has {
+			return nil, errNoCertificate
+		}
 		return config, nil
 	}
 	c, err := rondo.Offload(ctx, func(context.Context) (tls.Certificate, error) {
 		return tls.LoadX509KeyPair(certFile, keyFile)
 	})
+	if err != nil {
+		return nil, fmt.Errorf("httptask: certificate %s with key %s: %w", certFile, keyFile, err)
+	}
 	config.Certificates = []tls.Certificate{c}
-	return config, err
+	return config, nil
 }
+
+var errNoCertificate = errors.New("httptask: TLS without a certificate: name the files of one, or set Certificates of the tls.Config")
 
 // offersHTTP2 reports whether net/http would serve HTTP/2 over TLS.
 func (s *Server) offersHTTP2() bool {

@@ -455,9 +455,14 @@ func TestTLSFiles(t *testing.T) {
 			t.Errorf("ServeTLS returned %v", err)
 		}
 
-		for _, file := range []string{"no such file", ""} {
+		key := filepath.Join(dir, "key")
+		for file, want := range map[string]string{
+			"no such file": "httptask: certificate no such file with key no such file: open no such file: ",
+			"":             "httptask: TLS without a certificate: ",
+			key:            "httptask: certificate " + key + " with key " + key + ": tls: ",
+		} {
 			l := listen(t)
-			if err := new(httptask.Server).ServeTLS(ctx, l, file, file); err == nil || !strings.Contains(err.Error(), "no such file") {
+			if err := new(httptask.Server).ServeTLS(ctx, l, file, file); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("ServeTLS returned %v", err)
 			}
 			if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
