@@ -594,6 +594,63 @@ func TestAroundFailedWrite(t *testing.T) {
 	})
 }
 
+// TestAroundFailedOnce: after a Write that was too long for a packet, or that had too little time,
+// others succeed. The one that was too long fails the next, also if another was taken meanwhile.
+func TestAroundFailedOnce(t *testing.T) {
+	write := func(t *testing.T, c net.Conn, text string, want error) {
+		t.Helper()
+		_, err := io.WriteString(c, text)
+		is(t, fmt.Sprintf("Write of %d bytes", len(text)), err, want)
+	}
+	t.Run("too long", func(t *testing.T) {
+		sim.Config{Seeds: 3, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			a, b := openPair(t, ctx, "unixpacket")
+			err := rondo.OffloadFunc(ctx, func(context.Context) error {
+				write(t, a, strings.Repeat("x", 300<<10), nil)
+				write(t, a, "one", nil)
+				<-time.After(time.Second)
+				write(t, a, "lost", syscall.EMSGSIZE)
+				write(t, a, "two", nil)
+				return a.Close()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			for _, want := range []string{"one", "two", ""} {
+				p := make([]byte, 10)
+				if n, _ := b.Read(p); string(p[:n]) != want {
+					t.Errorf("%q was read, want %q", p[:n], want)
+				}
+			}
+		})
+	})
+	t.Run("too late", func(t *testing.T) {
+		sim.Config{Seeds: 3, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+			c, _ := hostPair(ctx, t, w, func(ctx context.Context, c *socket.Conn) error {
+				_ = rondo.Sleep(ctx, time.Hour)
+				all, err := io.ReadAll(c)
+				if !bytes.HasSuffix(all, []byte("0onetwo")) {
+					t.Errorf("%d bytes were read, or others", len(all))
+				}
+				return err
+			})
+			err := rondo.OffloadFunc(ctx, func(context.Context) error {
+				is(t, "SetDeadline", c.SetWriteDeadline(time.Now().Add(time.Minute)), nil)
+				write(t, c, strings.Repeat("0", 2<<20), os.ErrDeadlineExceeded)
+				is(t, "SetDeadline to none", c.SetWriteDeadline(time.Time{}), nil)
+				write(t, c, "one", nil)
+				<-time.After(time.Second)
+				write(t, c, "two", nil)
+				return c.Close()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			_ = rondo.Sleep(ctx, 2*time.Hour)
+		})
+	})
+}
+
 // TestAroundUnsent: what has been sent makes room for other Writes, which return at once although
 // nobody reads, and so does Close, which ends a Read of another goroutine.
 func TestAroundUnsent(t *testing.T) {

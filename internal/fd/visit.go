@@ -15,10 +15,13 @@ package fd
 import (
 	"context"
 	"net"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/errtree"
 	"github.com/rondo-go/rondo/internal/kernel"
 )
 
@@ -27,7 +30,7 @@ import (
 type visits struct {
 	left   []*visit
 	unsent int   // bytes that Write has taken and the socket has not
-	failed error // of the last of these Writes
+	failed error // of one of these Writes; the next Write returns it
 	closed bool  // Close was called
 
 	midway   bool // a task has written a part
@@ -192,7 +195,7 @@ func (f *FD) writeVisit(p []byte) (n int, done bool, err error) {
 	var failed error
 	done, err = f.errand(driver.Gives, func() {
 		n, failed = f.Write(p)
-		f.wrote(len(p), failed)
+		f.wrote(len(p), lasting(failed))
 	})
 	if err != nil {
 		return 0, done, err
@@ -209,7 +212,8 @@ func (f *FD) tryLater(p []byte) (later, done bool, err error) {
 	case f.closed || x.closed:
 		return false, true, net.ErrClosed
 	case x.failed != nil:
-		return false, true, x.failed
+		err, x.failed = x.failed, lasting(x.failed)
+		return false, true, err
 	}
 	if later = x.unsent+f.Virtual().Kept()+len(p) <= unsentMost; later {
 		p = slices.Clone(p)
@@ -237,7 +241,17 @@ func (f *FD) wrote(size int, failed error) {
 	defer f.mu.Unlock()
 	x := f.extra.visits
 	x.unsent -= size
-	x.failed = failed
+	if failed != nil {
+		x.failed = failed
+	}
+}
+
+// lasting returns err if each Write that follows fails, too, and nil otherwise.
+func lasting(err error) error {
+	if errtree.Is(err, os.ErrDeadlineExceeded) || errtree.Is(err, syscall.EMSGSIZE) {
+		return nil
+	}
+	return err
 }
 
 // setDeadlineVisit is SetDeadline of a goroutine, whose clock is the world's and not that of the
