@@ -32,7 +32,7 @@ import (
 
 // errands are those of the goroutines of a world.
 type errands struct {
-	waiting []*errand // guarded by World.mu, as over is
+	waiting []*errand // in their order; guarded by World.mu, as over is
 	inside  []*errand // those let in
 	over    bool
 }
@@ -78,7 +78,7 @@ func (p *process) Run(to driver.Errand) (done bool, err error) {
 		p.refusal()
 		return true, errGone
 	}
-	w.errands.waiting = append(w.errands.waiting, e)
+	w.errands.add(e)
 	w.mu.Unlock()
 	w.base.Wake()
 	if to.Later {
@@ -109,13 +109,18 @@ func (e *errand) leave(err error) {
 	}
 }
 
+// add adds an errand behind those that come before it.
+func (es *errands) add(e *errand) {
+	at, _ := slices.BinarySearchFunc(es.waiting, e, func(o, e *errand) int { return cmp.Or(o.place(e), -1) })
+	for at > 0 && e.done != nil && e.place(es.waiting[at-1]) == 0 && e.goroutine < es.waiting[at-1].goroutine {
+		at--
+	}
+	es.waiting = slices.Insert(es.waiting, at, e)
+}
+
 // place puts errands of different sockets in an order that does not depend on when they came.
 func (e *errand) place(o *errand) int {
-	c := cmp.Or(byHost(e.process, o.process), cmp.Compare(e.serial, o.serial), cmp.Compare(e.Kind, o.Kind), cmp.Compare(e.At, o.At))
-	if c == 0 && e.done != nil && o.done != nil {
-		return cmp.Compare(e.goroutine, o.goroutine)
-	}
-	return c
+	return cmp.Or(byHost(e.process, o.process), cmp.Compare(e.serial, o.serial), cmp.Compare(e.Kind, o.Kind), cmp.Compare(e.At, o.At))
 }
 
 func byHost(p, o *process) int {
@@ -130,7 +135,6 @@ func (e *errand) sharesSocket(o *errand) bool {
 // admit lets an errand in. It reports whether there was one.
 func (w *World) admit() bool {
 	w.mu.Lock()
-	slices.SortStableFunc(w.errands.waiting, (*errand).place)
 	var first []*errand // of each socket
 	for _, e := range w.errands.waiting {
 		if h := e.process.host; h.pausedUntil > w.base.now && e.process.killed == nil {
@@ -139,7 +143,7 @@ func (w *World) admit() bool {
 			}
 			continue
 		}
-		if !slices.ContainsFunc(first, e.sharesSocket) {
+		if len(first) == 0 || !e.sharesSocket(first[len(first)-1]) {
 			first = append(first, e)
 		}
 	}
@@ -177,7 +181,6 @@ func (p *process) settle() {
 		pick(e) // its task may not have run yet; doing it twice does no harm
 	}
 	w.mu.Lock()
-	slices.SortStableFunc(w.errands.waiting, (*errand).place)
 	w.errands.waiting = slices.DeleteFunc(w.errands.waiting, pick)
 	w.mu.Unlock()
 	for _, e := range later {
@@ -300,7 +303,6 @@ func (w *World) dismiss(before int) bool {
 	w.mu.Lock()
 	w.errands.over = true // no errand comes any more
 	w.mu.Unlock()
-	slices.SortStableFunc(w.errands.waiting, (*errand).place)
 	for _, e := range w.errands.waiting {
 		e.leave(errGone)
 		synctest.Wait()

@@ -41,6 +41,7 @@ type visits struct {
 type visit struct {
 	kind  driver.ErrandKind
 	write bool
+	begun bool   // guarded by mu
 	op    func() // never waits
 }
 
@@ -105,16 +106,13 @@ func (f *FD) settle(last *visit) {
 	defer func() { x.settling = false }()
 	for {
 		f.mu.Lock()
-		n := len(x.left)
-		if last != nil {
-			n = slices.Index(x.left, last) + 1
-		}
-		if n == 0 || f.closed || x.left[0].write && x.midway {
+		if last != nil && last.begun || len(x.left) == 0 || f.closed || x.left[0].write && x.midway {
 			f.mu.Unlock()
 			return
 		}
 		v := x.left[0]
-		x.left = slices.Delete(x.left, 0, 1)
+		v.begun = true
+		x.left[0], x.left = nil, x.left[1:]
 		f.mu.Unlock()
 		v.op()
 	}
