@@ -59,6 +59,91 @@ func TestClusterCrashBehindCut(t *testing.T) {
 	}
 }
 
+// TestClusterPeerGivesUp: a reader learns that its peer knows the connection no more, although
+// nothing that the peer has sent at its end arrives, and reads nothing after the error. So does
+// the peer's system if only the reader gives up.
+func TestClusterPeerGivesUp(t *testing.T) {
+	wait := func(ctx context.Context, _ *socket.Conn) error { return rondo.Sleep(ctx, 1000*time.Hour) }
+	for name, one := range map[string]struct {
+		peer func(ctx context.Context, c *socket.Conn) error
+		fail func(ctx context.Context, w *sim.World, c *socket.Conn, h *sim.Host)
+		want error
+	}{
+		"the end is lost with the power": {wait, func(ctx context.Context, w *sim.World, _ *socket.Conn, h *sim.Host) {
+			h.Crash()
+			_ = rondo.Sleep(ctx, time.Second)
+			h.PowerFail()
+			_ = rondo.Sleep(ctx, time.Second)
+			h.Restart()
+			w.Heal()
+		}, syscall.ECONNRESET},
+		"the end is given up": {wait, func(ctx context.Context, w *sim.World, _ *socket.Conn, h *sim.Host) {
+			h.Crash()
+			_ = rondo.Sleep(ctx, 16*time.Minute)
+			w.Heal()
+		}, syscall.ECONNRESET},
+		"data is given up": {func(ctx context.Context, c *socket.Conn) error {
+			_ = rondo.Sleep(ctx, 2*time.Second)
+			_, err := io.WriteString(c, "lost")
+			_, failed := c.Read(make([]byte, 1))
+			is(t, "Read of the peer", failed, syscall.ETIMEDOUT)
+			return errors.Join(err, c.Close())
+		}, func(ctx context.Context, w *sim.World, _ *socket.Conn, _ *sim.Host) {
+			_ = rondo.Sleep(ctx, 16*time.Minute)
+			w.Heal()
+		}, syscall.ECONNRESET},
+		"what a goroutine wrote is lost with the power": {func(ctx context.Context, c *socket.Conn) error {
+			return rondo.OffloadFunc(ctx, func(context.Context) error {
+				_, err := c.Write(make([]byte, 100<<10))
+				return errors.Join(err, c.Close())
+			})
+		}, func(ctx context.Context, w *sim.World, _ *socket.Conn, h *sim.Host) {
+			w.Heal()
+			_ = rondo.Sleep(ctx, time.Minute)
+			h.PowerFail()
+			h.Restart()
+		}, syscall.ECONNRESET},
+		"the reader gives up": {func(ctx context.Context, c *socket.Conn) error {
+			for {
+				if _, err := io.WriteString(c, "data"); err != nil {
+					is(t, "Write of the peer", err, syscall.ECONNRESET)
+					return nil
+				}
+				if err := rondo.Sleep(ctx, time.Minute); err != nil {
+					t.Error("the peer has not learned it")
+					return err
+				}
+			}
+		}, func(ctx context.Context, w *sim.World, c *socket.Conn, h *sim.Host) {
+			w.Heal()
+			w.Cut(sim.HostOf(ctx), h)
+			if _, err := io.WriteString(c, "lost"); err != nil {
+				t.Error("Write:", err)
+			}
+			_ = rondo.Sleep(ctx, 16*time.Minute)
+			w.Heal()
+		}, syscall.ETIMEDOUT},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := quick
+			n.Buffer = 16 << 10
+			sim.Config{Network: n, Exact: true, Goroutines: true, Seeds: 3, SeedsShort: 3}.Cluster(t, func(ctx context.Context, w *sim.World) {
+				c, h := hostPair(ctx, t, w, one.peer)
+				_ = rondo.Sleep(ctx, time.Second)
+				w.Partition([]*sim.Host{h}, nil)
+				one.fail(ctx, w, c, h)
+				_ = c.SetReadDeadline(rondo.Now(ctx).Add(time.Hour))
+				_, err := io.Copy(io.Discard, c)
+				is(t, "Read", err, one.want)
+				_ = rondo.Sleep(ctx, 10*time.Minute)
+				if all, err := io.ReadAll(c); len(all) > 0 || err != nil {
+					t.Errorf("%q, %v after the error", all, err)
+				}
+			})
+		})
+	}
+}
+
 // TestClusterAnswerLost has the answer to a request for a connection not pass: the dial
 // goes on, and succeeds after Heal and Release.
 func TestClusterAnswerLost(t *testing.T) {

@@ -149,6 +149,7 @@ func (f *flow) Happen() {
 		return
 	case f.stuck && f.from.stack.outages != f.from.stack.node.Outages:
 		f.drop() // nobody is left who would send it again
+		f.to.orphaned()
 		return
 	case !l.Passes() || !l.Back().Passes() && (f.to.dead() || f.unacked >= unackedMost):
 		f.resend()
@@ -257,6 +258,7 @@ func (u *update) Happen() {
 	}
 	if f.from.closed && f.from.stack.outages != f.from.stack.node.Outages {
 		f.keep(nil) // nobody is left who would send it
+		f.to.orphaned()
 		return
 	}
 	if !f.link.Back().Passes() {
@@ -276,6 +278,7 @@ func (f *flow) resend() {
 		w.log(record.Struck, f.link.from, f.link.to, "timed out", 0)
 		f.drop()
 		f.from.fail(syscall.ETIMEDOUT)
+		f.to.orphaned()
 		return
 	}
 	w.in(&f.moment, min(resendFirst<<(f.tries-1), resendMost))
@@ -289,8 +292,8 @@ func (f *flow) refuse() {
 	f.from.broken(f.link.Back().delay(60))
 }
 
-// dead reports whether the socket is no more.
-func (s *streamSocket) dead() bool { return s.closed }
+// dead reports whether the socket takes nothing more.
+func (s *streamSocket) dead() bool { return s.closed || s.phase == finished }
 
 // broken makes the stream fail with a reset that arrives after d.
 func (s *streamSocket) broken(d time.Duration) {
@@ -432,8 +435,15 @@ func (s *streamSocket) gone() {
 	for _, c := range s.queue {
 		c.gone()
 	}
-	if peer := s.peer; peer != nil && !peer.closed && peer.phase == established && peer.stack != s.stack {
-		peer.stack.net.in(&peer.moment, keepAlive)
+	if peer := s.peer; peer != nil && peer.stack != s.stack {
+		peer.orphaned()
+	}
+}
+
+// orphaned is called when the peer knows nothing of the connection any more, and has not said so.
+func (s *streamSocket) orphaned() {
+	if s.phase == established && !s.closed {
+		s.stack.net.in(&s.moment, keepAlive)
 	}
 }
 
