@@ -364,7 +364,7 @@ func (s *streamSocket) refuses() syscall.Errno {
 		return syscall.EPIPE
 	case s.phase != established:
 		return syscall.ENOTCONN
-	case s.unix() && s.peer.closed:
+	case s.unix() && (s.peer.closed || s.peer.readShut):
 		return syscall.EPIPE // nothing has to come back first
 	}
 	return 0
