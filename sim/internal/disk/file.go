@@ -192,7 +192,7 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	if err := f.use("stat", false); err != nil {
 		return nil, err
 	}
-	return info{slash.Base(f.name), f.inode}, nil
+	return f.inode.info(slash.Base(f.name)), nil
 }
 
 // Close closes the file. It syncs nothing.
@@ -204,15 +204,19 @@ func (f *File) Close() error {
 	return nil
 }
 
-// An info is the fs.FileInfo of a simulated file.
+// An info is the fs.FileInfo of a simulated file, as it was when the program asked.
 type info struct {
-	name  string
-	inode *inode
+	name    string
+	size    int
+	mode    fs.FileMode
+	changed time.Time
 }
 
+func (n *inode) info(name string) info { return info{name, len(n.data), n.mode, n.changed} }
+
 func (i info) Name() string       { return i.name }
-func (i info) Size() int64        { return int64(len(i.inode.data)) }
-func (i info) Mode() fs.FileMode  { return i.inode.mode }
-func (i info) ModTime() time.Time { return i.inode.changed }
-func (i info) IsDir() bool        { return i.inode.mode.IsDir() }
+func (i info) Size() int64        { return int64(i.size) }
+func (i info) Mode() fs.FileMode  { return i.mode }
+func (i info) ModTime() time.Time { return i.changed }
+func (i info) IsDir() bool        { return i.mode.IsDir() }
 func (i info) Sys() any           { return nil }

@@ -5,6 +5,7 @@ import (
 	"os"
 	slash "path"
 	"strings"
+	"syscall"
 )
 
 // A Mount is a disk that a program uses. Its methods are those of sim.FS.
@@ -22,9 +23,9 @@ func (m Mount) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) 
 	}
 	switch {
 	case n == nil && flag&os.O_CREATE == 0:
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	case n != nil && flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EEXIST}
 	case n == nil:
 		n = &inode{mode: perm, changed: m.program.Date()}
 		m.change(change{name: name, File: n})
@@ -47,7 +48,7 @@ func (m Mount) Rename(old, new string) error {
 	}
 	n := m.disk.files[old]
 	if n == nil {
-		return &os.LinkError{Op: "rename", Old: old, New: new, Err: fs.ErrNotExist}
+		return &os.LinkError{Op: "rename", Old: old, New: new, Err: syscall.ENOENT}
 	}
 	if old == new {
 		return nil
@@ -68,7 +69,7 @@ func (m Mount) Remove(name string) error {
 		return err
 	}
 	if m.disk.files[name] == nil {
-		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
+		return &fs.PathError{Op: "remove", Path: name, Err: syscall.ENOENT}
 	}
 	m.change(change{name: name})
 	return nil
@@ -96,7 +97,7 @@ func (m Mount) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	var found []fs.DirEntry
 	for _, one := range sortedNames(within) {
-		found = append(found, fs.FileInfoToDirEntry(info{one, within[one]}))
+		found = append(found, fs.FileInfoToDirEntry(within[one].info(one)))
 	}
 	return found, nil
 }
