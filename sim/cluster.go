@@ -410,14 +410,8 @@ func (w *World) tasks() string {
 	var b strings.Builder
 	for _, h := range w.hosts {
 		for _, p := range h.loops() {
-			switch {
-			case p.ended || p.next == nil:
-			case p == w.running:
-				b.WriteString(p.describe())
-			default:
-				p.collect = true
-				p.run()
-				b.WriteString(p.waiting)
+			if !p.ended && p.next != nil {
+				p.aside(func() { b.WriteString(p.describe()) })
 			}
 		}
 	}

@@ -9,7 +9,7 @@ package sim
 // order. So a step makes one chain of goroutines run, and time passes when nothing is left.
 //
 // An errand for which nobody waits does not wait either. It may run earlier than that: before a
-// task uses its socket or makes another one, and before the program ends.
+// task uses its socket or makes another one, and before the program ends or crashes.
 
 import (
 	"cmp"
@@ -166,7 +166,7 @@ func (w *World) admit() bool {
 // settle runs the errands for which nobody waits.
 func (p *process) settle() {
 	w := p.world
-	if w.base.bubble == nil || p.killed != nil {
+	if w.base.bubble == nil || p.killed != nil || p.ended {
 		return
 	}
 	var later []*errand
@@ -183,8 +183,21 @@ func (p *process) settle() {
 	w.mu.Lock()
 	w.errands.waiting = slices.DeleteFunc(w.errands.waiting, pick)
 	w.mu.Unlock()
-	for _, e := range later {
-		e.Do(p.main)
+	if len(later) == 0 {
+		return
+	}
+	p.aside(func() {
+		for _, e := range later {
+			e.Do(p.main)
+		}
+	})
+}
+
+// settleAll is settle of all loops of the program.
+func (p *process) settleAll() {
+	p.settle()
+	for _, o := range p.rest {
+		o.settle()
 	}
 }
 
@@ -233,7 +246,7 @@ func (p *process) hosted(ctx context.Context) error {
 		p.scope = s
 		defer func() { p.scope = nil }()
 		err = p.program(ctx)
-		p.settle()
+		p.settleAll()
 		s.Cancel(errGone)
 		return nil
 	})

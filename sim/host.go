@@ -176,10 +176,7 @@ func (h *Host) Crash() {
 	}
 	h.world.log(record.Hosted, h, nil, "crash", 0)
 	h.failed = true
-	p := h.process
-	p.stack.HangUp()
-	p.stack.CloseAll()
-	p.kill(errCrash)
+	h.process.crash(errCrash)
 }
 
 // PowerFail turns the machine off. Its connections are lost, and its peers are sent nothing; what

@@ -65,8 +65,7 @@ type process struct {
 	since    int64       // when its loop fell asleep last
 	outside  bool        // until a goroutine wakes it
 	woken    atomic.Bool // Wake was called
-	collect  bool        // its next step only collects what its tasks wait for
-	waiting  string      // what the last such step has collected
+	between  func()      // what aside runs; nil: nothing
 
 	killed       error // why it was killed; nil: it lives
 	own          int64 // what its clock shows since then
@@ -227,6 +226,14 @@ func (p *process) kill(why error) {
 	}
 }
 
+// crash ends the process. The system closes its sockets, and sends what goroutines have written.
+func (p *process) crash(why error) {
+	p.settleAll()
+	p.stack.HangUp()
+	p.stack.CloseAll()
+	p.kill(why)
+}
+
 // vanish ends the process, and sends nothing to the peers of its sockets.
 func (p *process) vanish(why error) {
 	p.stack.HangUp()
@@ -330,9 +337,28 @@ func (p *process) block(d time.Duration) {
 
 // park yields to the world.
 func (p *process) park() {
-	for p.yield(struct{}{}); p.collect; p.yield(struct{}{}) {
-		p.collect, p.waiting = false, p.describe()
+	for p.yield(struct{}{}); p.between != nil; p.yield(struct{}{}) {
+		fn := p.between
+		p.between = nil
+		fn()
 	}
+}
+
+// aside runs fn, which does not wait, on the loop of the process, which has begun and not ended.
+func (p *process) aside(fn func()) {
+	w := p.world
+	if p == w.running {
+		fn()
+		return
+	}
+	running, inside := w.running, w.inside.Load()
+	defer func() { w.running = running; w.inside.Store(inside) }()
+	w.running = p
+	if p.loop != nil {
+		w.inside.Store(&p.loop)
+	}
+	p.between = fn
+	p.run()
 }
 
 // pollKilled is Poll of a process that was killed. The loop fails, so that all waits

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rondo-go/rondo"
+	"github.com/rondo-go/rondo/internal/driver"
+	"github.com/rondo-go/rondo/internal/kernel"
 	"github.com/rondo-go/rondo/sim"
 	"github.com/rondo-go/rondo/socket"
 )
@@ -428,6 +430,82 @@ func TestAroundCrash(t *testing.T) {
 			t.Errorf("%v; the goroutine has ended: %v", err, ended)
 		}
 	})
+}
+
+// TestAroundLastWrite: what a goroutine has written arrives, however the program ends right after
+// that, and on whichever loop of it the connection is.
+func TestAroundLastWrite(t *testing.T) {
+	for name, end := range map[string]func(h *sim.Host){
+		"return":  nil,
+		"crash":   (*sim.Host).Crash,
+		"restart": (*sim.Host).Restart,
+		"signal":  func(h *sim.Host) { h.Signal(syscall.SIGTERM) },
+	} {
+		for _, beside := range []bool{false, true} {
+			for _, itself := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s beside=%v itself=%v", name, beside, itself), func(t *testing.T) {
+					c := sim.Config{Seeds: 3, SeedsShort: 3, Goroutines: true, Exact: true, Network: quick}
+					c.Cluster(t, func(ctx context.Context, w *sim.World) { lastWrite(ctx, t, w, end, beside, itself) })
+				})
+			}
+		}
+	}
+}
+
+// lastWrite has the program of a host write by a goroutine, and end: with nil by returning, else
+// by end, which it calls itself, or the test.
+func lastWrite(ctx context.Context, t *testing.T, w *sim.World, end func(h *sim.Host), beside, itself bool) {
+	l, err := socket.Listen(ctx, "tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	booted, written := 0, rondo.NewFuture[bool](ctx)
+	var h *sim.Host
+	h = w.Host("client", func(ctx context.Context) error {
+		if booted++; booted > 1 {
+			return nil
+		}
+		over := rondo.NewFuture[bool](ctx)
+		write := func(ctx context.Context) error {
+			c, err := socket.Dial(ctx, "tcp", "test:80")
+			if err != nil {
+				return err
+			}
+			err = rondo.OffloadFunc(ctx, func(context.Context) error { _, err := io.WriteString(c, "hello"); return err })
+			if end != nil && itself {
+				end(h)
+			}
+			written.Set(true)
+			over.Set(true)
+			if beside {
+				_ = rondo.WaitCanceled(ctx)
+			}
+			return err
+		}
+		if beside {
+			driver.HostOf(kernel.Of(ctx).Driver()).RunBeside("beside", write, func() {})
+		} else {
+			rondo.Go(ctx, write)
+		}
+		if _, err := over.Wait(ctx); err != nil || end == nil {
+			return err
+		}
+		return rondo.WaitCanceled(ctx)
+	})
+	rondo.Go(ctx, func(ctx context.Context) error {
+		_, err := written.Wait(ctx)
+		if end != nil && !itself {
+			end(h)
+		}
+		return err
+	})
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(in); string(got) != "hello" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 // TestAroundDeferred: the deferred calls of a program that ends wait for what goroutines do for
