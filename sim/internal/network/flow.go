@@ -154,6 +154,9 @@ func (f *flow) Happen() {
 	case !l.Passes() || !l.Back().Passes() && (f.to.dead() || f.unacked >= unackedMost):
 		f.resend()
 		return
+	case f.to.dead() && f.to.unix() && f.segments[0].kind == closing:
+		f.drop() // the end of a direction is no loss
+		return
 	case f.to.dead():
 		w.log(record.Arrived, l.from, l.to, "reset", 0)
 		f.refuse()
@@ -206,6 +209,11 @@ func (f *flow) receive(s segment) {
 		at.queue = append(at.queue, to)
 		at.report(at, driver.Readable)
 	case data:
+		if !to.unix() && to.readShut && to.writeShut {
+			to.fail(errReset) // nobody can want it, and the sender is told so
+			f.refuse()
+			return
+		}
 		f.arrived += s.size
 		if to.packet() {
 			f.packets = append(f.packets, s.size)
@@ -333,7 +341,7 @@ func (s *streamSocket) fail(err syscall.Errno) {
 		return
 	}
 	w := s.stack.net
-	if err == errReset && s.in.over {
+	if err == errReset && s.in.over && !s.unix() {
 		err = syscall.EPIPE // the peer had ended already, and only a Write notices
 	}
 	s.err, s.phase = err, finished

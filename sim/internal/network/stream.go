@@ -294,11 +294,14 @@ func (s *streamSocket) takeErr() syscall.Errno {
 	return err
 }
 
-// Receive returns what has arrived, then an error, then the end of the stream.
+// Receive returns what has arrived, then an error, then the end of the stream. By TCP an end that
+// has arrived comes before the error of a reset, and a packet after any error.
 func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 	switch {
 	case s.closed:
 		return 0, s.remote, syscall.ECONNABORTED
+	case s.packet() && s.err != 0:
+		return 0, s.remote, s.takeErr()
 	case s.in != nil && s.in.unread(): // also after Shutdown, as on Linux
 		if len(p) == 0 {
 			return 0, s.remote, 0
@@ -307,11 +310,9 @@ func (s *streamSocket) Receive(p []byte) (int, driver.Peer, syscall.Errno) {
 			p = p[:s.short(min(len(p), s.in.arrived))]
 		}
 		return s.in.take(p), s.remote, 0
-	case s.readShut || s.in != nil && s.in.over:
-		return 0, s.remote, 0 // also after a reset that came later
-	case s.err != 0:
+	case s.err != 0 && (s.unix() || s.in == nil || !s.in.over):
 		return 0, s.remote, s.takeErr()
-	case s.phase == finished:
+	case s.readShut || s.in != nil && s.in.over || s.phase == finished:
 		return 0, s.remote, 0
 	case s.phase != established:
 		return 0, s.remote, syscall.ENOTCONN
@@ -358,17 +359,20 @@ func (s *streamSocket) refuses() syscall.Errno {
 	switch {
 	case s.closed:
 		return syscall.ECONNABORTED
+	case s.network == "unix" && s.unheard():
+		return syscall.EPIPE // nothing has to come back first
 	case s.err != 0:
 		return s.takeErr()
-	case s.phase == finished || s.writeShut:
+	case s.phase == finished || s.writeShut || s.unix() && s.unheard():
 		return syscall.EPIPE
 	case s.phase != established:
 		return syscall.ENOTCONN
-	case s.unix() && (s.peer.closed || s.peer.readShut):
-		return syscall.EPIPE // nothing has to come back first
 	}
 	return 0
 }
+
+// unheard reports whether a peer within the host reads nothing more.
+func (s *streamSocket) unheard() bool { return s.peer != nil && (s.peer.closed || s.peer.readShut) }
 
 // Give sends what there is room for, and keeps the rest. Of a packet there is no rest, so it goes
 // beyond the buffer.
@@ -411,7 +415,10 @@ func (s *streamSocket) Ended() bool {
 }
 
 func (s *streamSocket) Shutdown(which driver.Events) error {
-	if s.phase != established {
+	switch {
+	case s.unix() && s.phase == finished:
+		return nil
+	case s.phase != established, !s.unix() && s.writeShut && s.in.over:
 		return syscall.ENOTCONN
 	}
 	if which == driver.Readable {
@@ -436,7 +443,7 @@ func (s *streamSocket) endWrites() {
 func (s *streamSocket) SetOption(o driver.Option, value int) {
 	switch o {
 	case driver.Linger:
-		s.abort = value == 0
+		s.abort = value == 0 && !s.unix()
 	case driver.WriteBuffer:
 		if s.out != nil {
 			s.out.size = max(1<<10, value)
