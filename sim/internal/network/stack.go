@@ -160,14 +160,16 @@ func (p *Stack) DropAll() {
 	}
 }
 
-// freePort returns a port that nobody has.
+// freePort returns a port that nobody has, or 0 if there is none.
 func (p *Stack) freePort(network string) uint16 {
-	for p.ports[port{network, p.nextPort}] != nil {
+	for range 1<<16 - firstPort {
+		n := p.nextPort
 		p.nextPort = max(p.nextPort+1, firstPort)
+		if p.ports[port{network, n}] == nil {
+			return n
+		}
 	}
-	n := p.nextPort
-	p.nextPort = max(p.nextPort+1, firstPort)
-	return n
+	return 0
 }
 
 // reach returns the host at an address, or nil.
@@ -276,7 +278,9 @@ func (e *endpoint) bind(s socket, local driver.Peer, reuse bool) error {
 	}
 	at := port{portsOf(e.network), local.Addr.Port()}
 	if at.number == 0 {
-		at.number = p.freePort(at.network)
+		if at.number = p.freePort(at.network); at.number == 0 {
+			return syscall.EADDRINUSE
+		}
 	} else if other := p.ports[at]; other != nil && !(reuse && other.base().shared) {
 		return syscall.EADDRINUSE
 	}

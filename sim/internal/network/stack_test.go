@@ -53,6 +53,27 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// TestNoPort: if all ports that a system chooses from are taken, it says so.
+func TestNoPort(t *testing.T) {
+	c := newCluster(t)
+	other := c.packets(c.b, "")
+	for n := firstPort; n < 1<<16; n++ {
+		for _, network := range []string{"tcp", "udp"} {
+			c.a.stack.ports[port{network, uint16(n)}] = other
+		}
+	}
+	for _, network := range []string{"tcp", "udp"} {
+		s, err := c.a.Socket(network)
+		if err = errors.Join(err, s.Bind(at("0.0.0.0:0"), false)); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+	s, err := c.a.Socket("tcp")
+	if errno := s.Connect(at("10.0.0.2:7")); err != nil || errno != syscall.EADDRNOTAVAIL {
+		t.Errorf("Connect: %v, %v", errno, err)
+	}
+}
+
 // TestDeliver: each side of a socket is told what it has armed for, once, and nothing that comes
 // while others are told is forgotten.
 func TestDeliver(t *testing.T) {

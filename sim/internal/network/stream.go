@@ -130,11 +130,14 @@ func (s *streamSocket) Connect(to driver.Peer) syscall.Errno {
 	if a.IsLoopback() {
 		own = a
 	}
-	if n := s.local.Addr.Port(); n != 0 {
-		s.local.Addr = netip.AddrPortFrom(own, n)
-	} else {
-		s.local.Addr = netip.AddrPortFrom(own, p.freePort("tcp"))
+	n := s.local.Addr.Port()
+	if n == 0 {
+		n = p.freePort("tcp")
 	}
+	if n == 0 {
+		return syscall.EADDRNOTAVAIL
+	}
+	s.local.Addr = netip.AddrPortFrom(own, n)
 	s.ask()
 	return syscall.EAGAIN
 }
