@@ -73,7 +73,7 @@ func (p *process) Run(to driver.Errand) (done bool, err error) {
 		e.goroutine = gid.ID()
 	}
 	w.mu.Lock()
-	if w.errands.over {
+	if w.errands.over || p.down.Load() {
 		w.mu.Unlock()
 		p.refusal()
 		return true, errGone

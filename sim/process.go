@@ -44,7 +44,8 @@ type process struct {
 
 	scope *rondo.Scope // of the errands of goroutines; nil: there are none
 
-	refusals atomic.Int64 // how many of them came after its end
+	down     atomic.Bool  // it was killed, or has ended
+	refusals atomic.Int64 // how many errands of goroutines came after that
 	boots    uint64       // which one it is of its lane
 	order    *order.Order
 	main     context.Context // of the main task; nil before it runs
@@ -149,6 +150,7 @@ func (p *process) finish() {
 	}
 	w, h := p.world, p.host
 	p.ended = true
+	p.down.Store(true)
 	p.order.End()
 	w.errands.refuse(p)
 	defer p.leave()
@@ -210,6 +212,7 @@ func (p *process) kill(why error) {
 		return
 	}
 	defer p.killRest(why)
+	p.down.Store(true)
 	p.killed, p.own, p.stack.Over = why, p.Now(), true
 	w := p.world
 	if p.queued {

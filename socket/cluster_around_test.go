@@ -432,6 +432,49 @@ func TestAroundCrash(t *testing.T) {
 	})
 }
 
+// TestAroundDown: after a crash, and after the end of the program, each call of a goroutine fails
+// at once.
+func TestAroundDown(t *testing.T) {
+	for name, call := range map[string]func(stream, packets net.Conn) error{
+		"Write":             func(c, _ net.Conn) error { _, err := c.Write([]byte("x")); return err },
+		"Write of a packet": func(_, c net.Conn) error { _, err := c.Write([]byte("x")); return err },
+		"SetDeadline":       func(c, _ net.Conn) error { return c.SetDeadline(time.Time{}) },
+		"CloseWrite":        func(c, _ net.Conn) error { return c.(*socket.Conn).CloseWrite() },
+		"Close":             func(c, _ net.Conn) error { return c.Close() },
+		"Close of packets":  func(_, c net.Conn) error { return c.Close() },
+	} {
+		for _, crash := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s crash=%v", name, crash), func(t *testing.T) {
+				sim.Config{Seeds: 3, SeedsShort: 3, Goroutines: true}.Cluster(t, func(ctx context.Context, w *sim.World) {
+					w.Host("server", silent)
+					failed := errors.New("it was not called")
+					h := w.Host("client", func(ctx context.Context) error {
+						stream, err := dialRetry(ctx, "server:7")
+						if err != nil {
+							return err
+						}
+						packets, err := socket.Dial(ctx, "udp", "server:7")
+						if err != nil {
+							return err
+						}
+						go func() {
+							<-time.After(time.Hour)
+							failed = call(stream, packets)
+						}()
+						return rondo.Sleep(ctx, 30*time.Minute)
+					})
+					_ = rondo.Sleep(ctx, 20*time.Minute)
+					if crash {
+						h.Crash()
+					}
+					_ = rondo.Sleep(ctx, 2*time.Hour)
+					is(t, "the call", failed, net.ErrClosed)
+				})
+			})
+		}
+	}
+}
+
 // TestAroundLastWrite: what a goroutine has written arrives, however the program ends right after
 // that, and on whichever loop of it the connection is.
 func TestAroundLastWrite(t *testing.T) {
