@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,33 +283,6 @@ func TestClusterCloseRead(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
-}
-
-// TestUnixCloseRead: what was written to a Unix socket before it reads no more can be read, and
-// nothing can be written then. In a simulation it is as on Linux.
-func TestUnixCloseRead(t *testing.T) {
-	body := func(ctx context.Context, network string) {
-		a, b := openPair(t, ctx, network)
-		defer a.Close()
-		defer b.Close()
-		_, err := io.WriteString(a, "before")
-		is(t, "Write", err, nil)
-		p := make([]byte, 10)
-		n, err := b.Read(p[:1])
-		is(t, "Read", err, nil)
-		is(t, "CloseRead", b.CloseRead(), nil)
-		_, err = io.WriteString(a, "after")
-		is(t, "Write after CloseRead", err, syscall.EPIPE)
-		if all, err := io.ReadAll(b); network == "unix" && string(p[:n])+string(all) != "before" || err != nil {
-			t.Errorf("%q, %v", all, err)
-		}
-	}
-	for _, network := range []string{"unix", "unixpacket"} {
-		if runtime.GOOS == "linux" {
-			run(t, func(ctx context.Context) error { body(ctx, network); return nil })
-		}
-		sim.Cluster(t, func(ctx context.Context, _ *sim.World) { body(ctx, network) })
-	}
 }
 
 // TestClusterReusePort has two listeners share a port: both serve, and when one closes

@@ -1,10 +1,11 @@
+//go:build !rondo_portable
+
 package socket_test
 
 import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +38,7 @@ func TestEnds(t *testing.T) {
 		{"unixpacket", "a.abort=ok a.close=ok b.end=ok b.read=EOF b.write=EPIPE"},
 	} {
 		t.Run(one.network+" "+one.calls, func(t *testing.T) {
-			if one.network != "tcp" && runtime.GOOS == "linux" {
+			if one.network != "tcp" {
 				run(t, func(ctx context.Context) error {
 					endBy(ctx, t, one.network, one.calls, func() {})
 					return nil
@@ -47,6 +48,31 @@ func TestEnds(t *testing.T) {
 				endBy(ctx, t, one.network, one.calls, func() { _ = rondo.Sleep(ctx, time.Second) })
 			})
 		})
+	}
+}
+
+// TestUnixCloseRead: what was written to a Unix socket before it reads no more can be read, and
+// nothing can be written then. In a simulation it is as on Linux.
+func TestUnixCloseRead(t *testing.T) {
+	body := func(ctx context.Context, network string) {
+		a, b := openPair(t, ctx, network)
+		defer a.Close()
+		defer b.Close()
+		_, err := io.WriteString(a, "before")
+		is(t, "Write", err, nil)
+		p := make([]byte, 10)
+		n, err := b.Read(p[:1])
+		is(t, "Read", err, nil)
+		is(t, "CloseRead", b.CloseRead(), nil)
+		_, err = io.WriteString(a, "after")
+		is(t, "Write after CloseRead", err, syscall.EPIPE)
+		if all, err := io.ReadAll(b); network == "unix" && string(p[:n])+string(all) != "before" || err != nil {
+			t.Errorf("%q, %v", all, err)
+		}
+	}
+	for _, network := range []string{"unix", "unixpacket"} {
+		run(t, func(ctx context.Context) error { body(ctx, network); return nil })
+		sim.Cluster(t, func(ctx context.Context, _ *sim.World) { body(ctx, network) })
 	}
 }
 
