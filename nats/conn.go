@@ -176,7 +176,7 @@ func public(url string) string {
 // notConnected returns the error of a Connect that has failed. The error of a URL that cannot be
 // parsed has all of it, and may quote a part of a password as the port.
 func notConnected(url string, err error) error {
-	if bad := (*neturl.Error)(nil); errors.As(err, &bad) {
+	if bad := (*neturl.Error)(nil); errors.As(err, &bad) && bad.Op == "parse" {
 		if err = bad.Err; strings.Contains(bad.URL, "@") {
 			err = errors.New("this is no URL; special characters of a user name or a password are percent-encoded, such as %40 for @")
 		}

@@ -5,6 +5,7 @@ package nats
 import (
 	"context"
 	"errors"
+	neturl "net/url"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,20 @@ func TestPasswordsAreNotShown(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
+	}
+}
+
+// TestOptionFails: the error of an option is the program's, also if it is about another URL.
+func TestOptionFails(t *testing.T) {
+	failed := &neturl.Error{Op: "Get", URL: "https://user@vault/creds", Err: errors.New("refused")}
+	err := rondo.Run(t.Context(), func(ctx context.Context) error {
+		return rondo.Group(ctx, func(g *rondo.Scope) error {
+			_, err := Connect(g, "nats://127.0.0.1:1", func(*natsgo.Options) error { return failed })
+			return err
+		})
+	})
+	if !errors.Is(err, failed) {
+		t.Error(err)
 	}
 }
 
